@@ -5,7 +5,7 @@ import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
 import type { Gateway, GatewayParts } from './core/gateway.ts';
 import type { Observed } from './core/observer.ts';
-import type { Models, Store } from './core/ports.ts';
+import type { Models, ServerConfig, Store } from './core/ports.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { stderrLog, type Log } from './lib/log.ts';
@@ -46,9 +46,9 @@ export interface StdioGateway extends RunningGateway {
   closed: Promise<void>;
 }
 
-/** Serves the hub and every server at an HTTP address. */
+/** Serves the hub and every server at an HTTP address. `demo` is a server that people at the console can add. */
 export async function startHttp(
-  config: Config,
+  config: Config & { demo?: ServerConfig },
   log: Log = stderrLog(config.settings),
   clock: Clock = systemClock,
 ): Promise<HttpGateway> {
@@ -67,6 +67,7 @@ export async function startHttp(
       operators: config.settings.auth.operators,
       startedAt: clock.now(),
       history: config.settings.history,
+      ...(config.demo && { demo: config.demo }),
     };
     const issuerAuth = await loadIssuerAuth(config.settings, log, clock);
     const { answerPages, allowedHosts } = forPeople(config.settings);

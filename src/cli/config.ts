@@ -14,6 +14,8 @@ const USUAL_FILE = 'meanwhile.json';
 export interface ProgramConfig extends Config {
   /** How the config file was chosen: by a flag or variable, because it is in the current folder, or there is none. */
   source: 'named' | 'folder' | 'none';
+  /** The server that the console can add for people who want to see something. */
+  demo?: ServerConfig;
   /** A config file in the current folder that is not used: on stdio the folder is chosen by the client program. */
   unusedFile?: string;
 }
@@ -37,8 +39,9 @@ export async function configFor({ flags }: CommandLine, transport: 'http' | 'std
       throw choice.source === 'folder' && error instanceof ConfigError ? withWhy(error) : error;
     },
   );
-  if (choice.source !== 'none') return { ...config, ...choice };
-  return { ...config, ...choice, servers: new Map([...config.servers, ['demo', demoServerConfig()] as const]) };
+  const demo = demoServerConfig();
+  if (choice.source !== 'none') return { ...config, ...choice, demo };
+  return { ...config, ...choice, demo, servers: new Map([...config.servers, ['demo', demo] as const]) };
 }
 
 /** Explains to a person who named no file why this one is read. */

@@ -30,6 +30,13 @@ export function hrefOf(page: PageName, id?: string, filters: Record<string, stri
   return `#/${path}${query}`;
 }
 
+export function serverHref(
+  { name, principal }: { name: string; principal?: string },
+  filters: Record<string, string | undefined> = {},
+): string {
+  return hrefOf('servers', name, { principal, ...filters });
+}
+
 /** The text itself, if it is not encoded as it should be. */
 export function decoded(text: string): string {
   try {

@@ -364,6 +364,26 @@ export interface StoredSession {
   subscriptions: SubscriptionRecord[];
 }
 
+/** A place in the list of dormant sessions: after the one that was last active then and has this id. */
+export interface DormantCursor {
+  at: number;
+  id: string;
+}
+
+export interface DormantQuery {
+  /** Whose sessions; those of all principals if absent. */
+  principal?: string;
+  cursor?: DormantCursor;
+  limit: number;
+}
+
+/** A session that is stored and that no gateway has in memory, with the numbers of its records. */
+export interface DormantSession {
+  record: SessionRecord;
+  tasks: { running: number; ended: number };
+  questions: number;
+}
+
 /** What had to be left out so that a session can be restored. */
 export interface Trimmed {
   /** What its records take now. */
@@ -640,6 +660,8 @@ export interface Store {
    * another gateway has claimed are left out, and of very many some.
    */
   sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]>;
+  /** The sessions that no gateway has claimed, the one that was used last first. Only their own records are read. */
+  dormantSessions(query: DormantQuery): Promise<DormantSession[]>;
   /** The sessions of a principal that belong to a state. */
   states(principal: string): Promise<SessionRecord[]>;
   /** Deletes the sessions that are not claimed and were last active at that time or earlier. */

@@ -83,6 +83,7 @@ export interface Summary {
   id: string;
   seq: number;
   kind: 'summary';
+  principal: string;
   server: string;
   tool: string;
   from: number;
@@ -111,6 +112,8 @@ export interface LogLine {
 export interface Server {
   name: string;
   addedBy?: string;
+  /** Whose it is, where a client of another principal added it. */
+  principal?: string;
   transport: 'http' | 'stdio';
   address: string;
   state: 'idle' | 'connecting' | 'connected' | 'waiting' | 'failed';
@@ -141,6 +144,8 @@ export interface Session {
   createdAt: number;
   lastActiveAt: number;
   connected: boolean;
+  /** `dormant`: only stored, until its client comes back. */
+  state: 'connected' | 'away' | 'dormant';
   tasks: { running: number; ended: number };
   questions: number;
   servers: string[];
@@ -154,6 +159,8 @@ export interface Me {
   /** With `keepMs` 0, calls and questions are not recorded, and so cannot be asked for. */
   history: { keepMs: number; callsPerSecond?: number };
   endpoints?: { hub?: string; all?: string };
+  /** Whether the person can start the demo. */
+  demo?: boolean;
 }
 
 export interface Page<T> {

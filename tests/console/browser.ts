@@ -55,7 +55,14 @@ export interface Page extends Finds {
   keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
   clock: { setSystemTime(time: number): Promise<void> };
   on(event: string, listener: (event: { text?: () => string; type?: () => string; message?: string }) => void): void;
+  waitForEvent(event: 'download'): Promise<Download>;
   close(): Promise<void>;
+}
+
+/** A file that the page has saved. */
+export interface Download {
+  suggestedFilename(): string;
+  path(): Promise<string>;
 }
 
 export interface Context {

@@ -247,10 +247,17 @@ test('W-6: a page under which the gateway is killed says so, keeps what was type
   await first.kill();
   await page.getByText('The gateway cannot be reached.').waitFor();
   await isAccessible(page, 'without a gateway');
+  // What is asked for meanwhile is read when the gateway is back, and the banner alone says why it is not there yet.
+  await go(page, '/timeline');
+  await page.getByRole('heading', { level: 1, name: 'Timeline' }).waitFor();
+  expect(await page.getByText('Is it running?').count()).toBe(0);
   const second = await startKillable(stage.office.url, port, first.folder);
   defer(() => second.kill());
   await page.getByText('Live', { exact: true }).waitFor();
   await page.getByText('The gateway cannot be reached.').waitFor({ state: 'hidden' });
+  await page.locator('.bar-item').first().waitFor();
+  expect(await page.getByText('Is it running?').count()).toBe(0);
+  await go(page, '/inbox');
   // The cookie is still good, the question is still open, and the form is as it was.
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace');
   await page.getByRole('button', { name: 'Edit as JSON' }).click();
@@ -457,6 +464,7 @@ test('W-7: without a key there is only a page to sign in, and the key leaves the
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
   await page.goto(`${gateway.console.url}#key=${gateway.console.key}`);
+  await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   await page.reload();
   await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   expect(page.url()).not.toContain(gateway.console.key);

@@ -61,6 +61,16 @@ export const EVERY_FIELD = {
   required: ['name', 'email', 'count', 'gift', 'size', 'extras'],
 };
 
+/** Elicitation knows only flat forms, and servers send others all the same. */
+const NESTED = {
+  type: 'object',
+  properties: {
+    place: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    nights: { type: 'integer', title: 'Nights', minimum: 1 },
+  },
+  required: ['place', 'nights'],
+};
+
 const text = (value: string): CallToolResult => ({ content: [{ type: 'text', text: value }] });
 
 /** Asks once, and tells the client the answer. */
@@ -139,6 +149,35 @@ function tools(answers: Office['answers'], page: () => string): OfficeTool[] {
         ],
         structuredContent: { sold: [3, 5, 8] },
       }),
+    },
+    {
+      definition: {
+        name: 'prepare',
+        description: 'Makes progress, asks, and goes on',
+        inputSchema: { type: 'object' },
+      },
+      run: async (_args, { mcpReq }) => {
+        const response = inputResponse(mcpReq.inputResponses, 'it');
+        const done = response.kind === 'missing' ? 1 : 2;
+        const progressToken = mcpReq._meta?.progressToken ?? '';
+        const params = { progressToken, progress: done, total: 4, message: `step ${done} of 4` };
+        await mcpReq.notify({ method: 'notifications/progress', params });
+        if (response.kind !== 'missing') return text('Prepared');
+        return inputRequired({ inputRequests: { it: elicit('Go on?', { type: 'object', properties: {} }) } });
+      },
+    },
+    {
+      definition: { name: 'wide', description: 'Asks what no form can express', inputSchema: { type: 'object' } },
+      run: (_args, { mcpReq }) => {
+        const response = inputResponse(mcpReq.inputResponses, 'it');
+        if (response.kind === 'missing') return inputRequired({ inputRequests: { it: elicit('Where to?', NESTED) } });
+        answers.push({ ...response });
+        return text('There');
+      },
+    },
+    {
+      definition: { name: 'huge', description: 'Returns a long text', inputSchema: { type: 'object' } },
+      run: ({ bytes = 10 * 1024 * 1024 }) => text('0123456789abcdef'.repeat(Number(bytes) / 16)),
     },
     {
       definition: {

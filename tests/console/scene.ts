@@ -1,8 +1,10 @@
 /** A gateway with servers, a client that makes calls, and windows of people at the console. */
 import { expect } from 'vitest';
-import { httpGateway, type SettingsInput, type TestGateway } from '../support/gateway.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { startHttp, type HttpGateway } from '../../src/main.ts';
+import { httpGateway, PROGRAM, testConfig, type SettingsInput, type TestGateway } from '../support/gateway.ts';
 import { hubOverHttp, type HubClient, type Reply } from '../support/hub.ts';
-import { defer } from '../support/owned.ts';
+import { defer, owned } from '../support/owned.ts';
 import { accessibilityProblems, openBrowser, type Browser, type Context, type Locator, type Page } from './browser.ts';
 import { startOffice, type Office } from './office-server.ts';
 
@@ -36,6 +38,12 @@ export class Stage {
     const gateway = await httpGateway({ office: { url: this.office.url } }, settings);
     const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     return { gateway, hub: await hubOverHttp(gateway.url, 'v1', headers) };
+  }
+
+  /** A gateway without servers, as the program starts it. */
+  async withDemo(): Promise<HttpGateway> {
+    const demo = { command: process.execPath, args: [PROGRAM, 'demo-server'] };
+    return owned(await startHttp({ ...(await testConfig({})), demo }, createLog('silent')));
   }
 
   async window(options: object = {}): Promise<{ context: Context; page: Page }> {

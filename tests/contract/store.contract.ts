@@ -1,7 +1,7 @@
 /** What every store must do, on every engine. `open` gives an empty store. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ClaimedSession, Store } from '../../src/core/ports.ts';
+import type { ClaimedSession, DormantQuery, Store } from '../../src/core/ports.ts';
 import { hasEnded, transition, type Task } from '../../src/core/task/task.ts';
 import { event, question, server, session, task } from '../support/records.ts';
 
@@ -307,6 +307,43 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(ids(await store.sessionsToResume())).toEqual(shared ? [] : ['c']);
       });
 
+      it('W-5: dormant sessions are read page by page, with the numbers of their records', async () => {
+        const put = async (id: string, lastActiveAt: number, principal: string): Promise<ClaimedSession> => {
+          const claimed = await claim(id);
+          claimed.put('session', { ...session(id), lastActiveAt, principal });
+          return claimed;
+        };
+        const a = await put('a', 5, 'ada');
+        a.put('task', task('working', 'a'));
+        a.put('task', ended('over', 'a', 99));
+        a.put('task', ended('over too', 'a', 99));
+        a.put('question', question('q', 'a'));
+        const others = [await put('b', 7, 'bob'), await put('c', 7, 'ada'), await put('d', 1, 'ada')];
+        const live = await put('live', 9, 'ada');
+        for (const each of [a, ...others]) await each.release();
+        const read = async (query: Omit<DormantQuery, 'limit'>, limit = 9): Promise<string[]> =>
+          ids((await store.dormantSessions({ ...query, limit })).map(({ record }) => record));
+        expect(await read({})).toEqual(['c', 'b', 'a', 'd']);
+        expect(await read({}, 2)).toEqual(['c', 'b']);
+        expect(await read({ cursor: { at: 7, id: 'c' } }, 2)).toEqual(['b', 'a']);
+        expect(await read({ cursor: { at: 5, id: 'a' } })).toEqual(['d']);
+        expect(await read({ principal: 'ada', cursor: { at: 7, id: 'c' } })).toEqual(['a', 'd']);
+        expect(await read({ principal: 'nobody' })).toEqual([]);
+        expect(await store.dormantSessions({ cursor: { at: 7, id: 'b' }, limit: 1 })).toEqual([
+          {
+            record: { ...session('a'), lastActiveAt: 5, principal: 'ada' },
+            tasks: { running: 1, ended: 2 },
+            questions: 1,
+          },
+        ]);
+        const again = await claim('c');
+        await live.release();
+        expect(await read({ principal: 'ada' })).toEqual(['live', 'a', 'd']);
+        again.erase();
+        await store.settled();
+        expect(await read({ principal: 'ada' })).toEqual(['live', 'a', 'd']);
+      });
+
       it('S-5: the states of a principal are found, and nothing else', async () => {
         const state = (id: string, principal: string) => ({
           ...session(id),
@@ -441,6 +478,15 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         await store.dropIdle(10);
         await claimed.release();
         expect((await claim('s')).record).toBeDefined();
+      });
+
+      it('K-2, W-5: a session that another gateway has claimed is not dormant until its lease ends', async () => {
+        const claimed = await claim('s', another);
+        claimed.put('session', session('s'));
+        await claimed.settled();
+        expect(await store.dormantSessions({ limit: 9 })).toEqual([]);
+        await under.expireClaims?.();
+        expect(await store.dormantSessions({ limit: 9 })).toMatchObject([{ record: { id: 's' } }]);
       });
 
       it('S-3: changes of servers by another gateway are reported, own ones are not', async () => {

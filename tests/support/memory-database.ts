@@ -4,6 +4,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type {
   ClaimedSession,
   ClusterStore,
+  DormantQuery,
+  DormantSession,
   LimitUsage,
   Renewal,
   ServerRecord,
@@ -257,6 +259,23 @@ class MemoryStore implements Store {
           [...this.#database.rowsOf(record.id).task.values()].some(isAtWork),
       )
       .map(({ id, principal }) => ({ id, principal }));
+  }
+
+  async dormantSessions({ principal, cursor, limit }: DormantQuery): Promise<DormantSession[]> {
+    await this.settled();
+    const { claims, sessions } = this.#database;
+    const isAfter = ({ lastActiveAt: at, id }: SessionRecord): boolean =>
+      cursor === undefined || at < cursor.at || (at === cursor.at && id < cursor.id);
+    return [...sessions.values()]
+      .filter((record) => claims.get(record.id)?.expired !== false)
+      .filter((record) => (principal === undefined || record.principal === principal) && isAfter(record))
+      .toSorted((a, b) => b.lastActiveAt - a.lastActiveAt || (a.id < b.id ? 1 : -1))
+      .slice(0, limit)
+      .map((record) => {
+        const { task, question } = this.#database.rowsOf(record.id);
+        const ended = [...task.values()].filter(hasEnded).length;
+        return { record, tasks: { running: task.size - ended, ended }, questions: question.size };
+      });
   }
 
   async states(principal: string): Promise<SessionRecord[]> {

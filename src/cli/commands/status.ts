@@ -15,7 +15,7 @@ export async function status(line: CommandLine): Promise<number> {
   const board = new Board();
   const [{ items: servers }, { items: sessions }] = await Promise.all([
     api.get<{ items: Server[] }>('servers'),
-    api.get<{ items: Session[] }>('sessions'),
+    api.get<{ items: Session[] }>('sessions', { state: 'live' }),
     board.load(api),
   ]);
   const { questions, calls } = board;

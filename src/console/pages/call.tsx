@@ -3,12 +3,15 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
 import { bytes, duration, moment } from '../format.ts';
-import { hrefOf } from '../route.ts';
+import { hrefOf, serverHref } from '../route.ts';
+import { download } from '../download.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
-import { calls, epoch, isRunning, questions } from '../state/live.ts';
+import { calls, epoch, isRunning, questions, servers } from '../state/live.ts';
+import { serverOf } from '../state/server-key.ts';
 import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Ago, Avatar, Elapsed, Facts, Notice, Pill, Progress, Section } from '../ui/parts.tsx';
@@ -16,6 +19,7 @@ import { get, messageOf, post } from '../wire/api.ts';
 import type { Call, Question } from '../../lib/api-items.ts';
 import { QuestionView } from './question.tsx';
 import { Span } from './span.tsx';
+import { Unread } from './trouble.tsx';
 import { callStatus, headline, questionStatus } from './words.ts';
 
 /** Reads the call with its arguments and result: once, and again when it has ended. */
@@ -53,13 +57,13 @@ export function CallView({ call, problem }: { call: Call; problem?: string | und
         <div>
           <h2 tabIndex={-1}>{tool}</h2>
           <p class="muted">
-            on <a href={hrefOf('servers', server)}>{server}</a> · <Ago at={startedAt} /> ·{' '}
+            on <a href={serverHref(serverOf(servers, call))}>{server}</a> · <Ago at={startedAt} /> ·{' '}
             <Elapsed from={startedAt} to={endedAt} />
           </p>
         </div>
         <Pill tone={status.tone}>{status.text}</Pill>
       </header>
-      {problem !== undefined && <Notice tone="warn">{problem}</Notice>}
+      <Unread problem={problem} />
       {isRunning(call) && <Running call={call} />}
       {asked
         .filter((question) => question.status === 'open')
@@ -178,14 +182,39 @@ function Outcome({ call }: { call: Call }): JSX.Element | null {
   if (status === 'lost')
     return <Notice tone="warn">The gateway that ran this call is gone, and its outcome with it.</Notice>;
   if (call.endedAt !== undefined && truncated === true) {
-    const size = resultBytes === undefined ? 'too large' : bytes(resultBytes);
     return (
       <Section title="Result">
-        <p class="muted">The result ({size}) is too large for the history. The client has received it.</p>
+        <p class="muted">
+          The result{resultBytes !== undefined && ` (${bytes(resultBytes)})`} is too large to be shown here
+          {call.view !== 'console' && '; its client has received it'}.
+        </p>
+        {call.taskId !== undefined && <DownloadResult call={call} />}
       </Section>
     );
   }
   return null;
+}
+
+/** The session of the call keeps the result for a while. */
+function DownloadResult({ call }: { call: Call }): JSX.Element {
+  const [busy, setBusy] = useState(false);
+  const read = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const result = await get<object>(`/api/v1/calls/${encodeURIComponent(call.id)}/result`);
+      download(`${call.tool}.json`, stringifyExact(result, 2) ?? '', 'application/json');
+    } catch (error) {
+      note(messageOf(error), 'problem');
+    }
+    setBusy(false);
+  };
+  return (
+    <div class="actions">
+      <button type="button" disabled={busy} onClick={() => void read()}>
+        {busy ? 'Reading…' : 'Download it'}
+      </button>
+    </div>
+  );
 }
 
 function Result({ result, isError }: { result: unknown; isError: boolean }): JSX.Element {

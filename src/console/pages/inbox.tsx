@@ -19,10 +19,10 @@ import { includesText } from '../state/calls.ts';
 import { route, show } from '../state/route.ts';
 import { isWide, List } from '../ui/list.tsx';
 import { Search, Split, Tabs } from '../ui/split.tsx';
-import { Age, Ago, Avatar, Empty, Notice, Pill, Remaining } from '../ui/parts.tsx';
+import { Age, Ago, Avatar, Empty, Pill, Remaining } from '../ui/parts.tsx';
 import type { Question } from '../../lib/api-items.ts';
 import { DemoHint } from './demo-hint.tsx';
-import { Trouble } from './trouble.tsx';
+import { Trouble, Unread } from './trouble.tsx';
 import { QuestionView } from './question.tsx';
 import { answeredBy, headline, kindOf, questionStatus } from './words.ts';
 
@@ -97,7 +97,7 @@ export function Inbox(): JSX.Element {
               {ended ? 'Show earlier questions' : 'Show more questions'}
             </button>
           )}
-          {found.problem !== undefined && <Notice tone="warn">{found.problem}</Notice>}
+          <Unread problem={found.problem} />
         </>
       }
       detail={
@@ -128,7 +128,7 @@ function Nothing({ filtered, ended }: { filtered: boolean; ended: boolean }): JS
         When a server asks for a decision, some input or a model, its question appears here, whichever client made the
         call.
       </p>
-      <DemoHint tool="book_table" text="See one: let the demo server ask" />
+      <DemoHint />
     </Empty>
   );
 }

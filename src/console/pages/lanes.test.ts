@@ -19,12 +19,24 @@ const call = (id: string, server: string, startedAt: number, endedAt?: number): 
 
 const WINDOW = { from: 1000, to: 2000, least: 10 };
 
+test('W-4: servers of one name of two principals have a lane each', () => {
+  const mine = call('a', 'one', 1000, 1500);
+  const hers = { ...call('b', 'one', 1200, 1300), principal: 'ann' };
+  const lanes = lanesOf([hers, mine], WINDOW, ({ server: name, principal }) =>
+    principal === 'ann' ? { name, principal } : { name },
+  );
+  expect(lanes.map(({ server, bars }) => [server, bars.map(({ id }) => id)])).toEqual([
+    [{ name: 'one' }, ['a']],
+    [{ name: 'one', principal: 'ann' }, ['b']],
+  ]);
+});
+
 test('W-4: each server has a lane, in which no two bars lie on each other', () => {
   const lanes = lanesOf(
     [call('b', 'two', 1100, 1200), call('a', 'one', 1000, 1500), call('c', 'one', 1400), call('d', 'one', 1500, 1600)],
     WINDOW,
   );
-  expect(lanes.map(({ server, rows }) => [server, rows])).toEqual([
+  expect(lanes.map(({ server, rows }) => [server.name, rows])).toEqual([
     ['one', 2],
     ['two', 1],
   ]);
@@ -48,6 +60,7 @@ test('W-4: fast calls that were only counted are a bar, too', () => {
     kind: 'summary',
     id: 's',
     seq: 1,
+    principal: 'local',
     server: 'one',
     tool: 't',
     from: 1000,

@@ -1,5 +1,6 @@
 /** Arranges calls in lanes, one for each server, so that no two bars lie on each other. */
 
+import { byName, serverKey, type ServerName } from '../state/server-key.ts';
 import type { Call, Summary } from '../../lib/api-items.ts';
 
 export interface Bar {
@@ -11,7 +12,7 @@ export interface Bar {
 }
 
 export interface Lane {
-  server: string;
+  server: ServerName;
   rows: number;
   bars: Bar[];
 }
@@ -26,7 +27,11 @@ export interface Window {
   least: number;
 }
 
-export function lanesOf(items: readonly (Call | Summary)[], window: Window): Lane[] {
+export function lanesOf(
+  items: readonly (Call | Summary)[],
+  window: Window,
+  serverOf: (item: Call | Summary) => ServerName = ({ server: name }) => ({ name }),
+): Lane[] {
   const lanes = new Map<string, Lane>();
   const ends = new Map<string, number[]>();
   const visible = items
@@ -34,18 +39,23 @@ export function lanesOf(items: readonly (Call | Summary)[], window: Window): Lan
     .filter(({ from, to }) => to >= window.from && from <= window.to)
     .toSorted((a, b) => a.from - b.from || b.to - a.to);
   for (const { item, from, to } of visible) {
-    const lane = lanes.get(item.server) ?? { server: item.server, rows: 0, bars: [] };
-    const rowEnds = ends.get(item.server) ?? [];
-    lanes.set(item.server, lane);
-    ends.set(item.server, rowEnds);
+    const server = serverOf(item);
+    const key = serverKey(server);
+    const lane = lanes.get(key) ?? { server, rows: 0, bars: [] };
+    const rowEnds = ends.get(key) ?? [];
+    lanes.set(key, lane);
+    ends.set(key, rowEnds);
     const free = rowEnds.findIndex((end) => end <= from);
     const row = Math.min(free >= 0 ? free : rowEnds.length, MAX_ROWS - 1);
     rowEnds[row] = Math.max(to, from + window.least);
     lane.rows = Math.max(lane.rows, row + 1);
     lane.bars.push({ id: item.id, from, to, row, item });
   }
-  return [...lanes.values()].toSorted((a, b) => (a.server < b.server ? -1 : 1));
+  return [...lanes.values()].toSorted((a, b) => byName(a.server, b.server));
 }
+
+/** Whether other bars may lie on this one: names would not be readable. */
+export const isCrowded = ({ rows }: Lane, { row }: Bar): boolean => rows === MAX_ROWS && row === MAX_ROWS - 1;
 
 export const isSummary = (item: Call | Summary): item is Summary => 'kind' in item;
 

@@ -152,12 +152,16 @@ function Ended({ question }: { question: Question }): JSX.Element {
   const { status, reason, endedAt, callId, tool } = question;
   const by = answeredBy(question);
   const { text, tone } = questionStatus(question);
+  // Without an answer, the server did not get what it asked for.
+  const seen = tone === 'neutral' && by === '' ? 'bad' : tone;
   return (
-    <Notice tone={tone === 'bad' ? 'warn' : 'good'}>
-      <strong>{by === '' ? text : `${text} by ${by}`}</strong>
-      {endedAt !== undefined && ` at ${clock(endedAt)}`}
-      {status === 'expired' && '. Nobody answered in time.'}
-      {status === 'lost' && '. The call that asked is gone.'}
+    <Notice tone={seen === 'bad' ? 'warn' : seen}>
+      <p>
+        <strong>{by === '' ? text : `${text} by ${by}`}</strong>
+        {endedAt !== undefined && ` at ${clock(endedAt)}`}
+        {status === 'expired' && '. Nobody answered in time.'}
+        {status === 'lost' && '. The call that asked is gone.'}
+      </p>
       {reason !== undefined && <p>{clean(reason)}</p>}
       {question.mode === 'url' && status === 'accepted' && <OpenLink question={question} />}
       {callId !== undefined && (

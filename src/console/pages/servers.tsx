@@ -4,32 +4,34 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { clock, duration, plural } from '../format.ts';
-import { hrefOf } from '../route.ts';
+import { hrefOf, serverHref } from '../route.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
-import { problem, readServers, servers } from '../state/live.ts';
-import { route } from '../state/route.ts';
+import { epoch, problem, readServers, servers } from '../state/live.ts';
+import { byName, findServer, serverKey } from '../state/server-key.ts';
+import { go, route } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Split } from '../ui/split.tsx';
 import { Avatar, Command, Empty, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { get, messageOf, post } from '../wire/api.ts';
 import type { LogLine, Server } from '../../lib/api-items.ts';
-import { Trouble } from './trouble.tsx';
+import { DemoHint } from './demo-hint.tsx';
+import { Trouble, Unread } from './trouble.tsx';
 import { Tools } from './tools.tsx';
 import { SERVER_STATE } from './words.ts';
 
 export function Servers(): JSX.Element {
-  useWatched(servers, route, problem);
+  useWatched(servers, route, problem, epoch);
   useEffect(() => void readServers(), []);
   const { id, filters } = route.get();
-  const all = servers.all().toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const { server, problem: unread } = useServer(id);
+  const all = servers.all().toSorted(byName);
+  const { server, problem: unread } = useServer(id, filters['principal']);
   return (
     <Split
       title="Servers"
       backHref={hrefOf('servers')}
       detailId={id}
-      aside={<span class="muted">{all.length}</span>}
+      aside={all.length > 0 && <span class="muted">{all.length}</span>}
       list={
         problem.get() !== undefined && all.length === 0 ? (
           <Trouble />
@@ -39,21 +41,22 @@ export function Servers(): JSX.Element {
             <p>
               <Command text="meanwhile import" />
             </p>
+            <DemoHint />
           </Empty>
         ) : (
           <List
             label="Servers"
             items={all}
-            keyOf={({ name }) => name}
-            hrefOf={({ name }) => hrefOf('servers', name)}
-            selected={id}
+            keyOf={serverKey}
+            hrefOf={(each) => serverHref(each)}
+            selected={server && serverKey(server)}
             render={(each) => <ServerRow server={each} />}
           />
         )
       }
       detail={
         server !== undefined ? (
-          <ServerView key={server.name} server={server} tool={filters['tool']} problem={unread} />
+          <ServerView key={serverKey(server)} server={server} tool={filters['tool']} problem={unread} />
         ) : unread !== undefined ? (
           <Empty icon="question" title="This server is not here">
             <p>{unread}</p>
@@ -64,21 +67,24 @@ export function Servers(): JSX.Element {
   );
 }
 
-function useServer(name: string | undefined): { server: Server | undefined; problem: string | undefined } {
+function useServer(
+  name: string | undefined,
+  principal: string | undefined,
+): { server: Server | undefined; problem: string | undefined } {
   const [problem, setProblem] = useState<string>();
-  const server = servers.get(name);
+  const server = name === undefined ? undefined : findServer(servers, name, principal);
   useEffect(() => {
     if (name === undefined) return;
     const read = async (): Promise<void> => {
       try {
-        servers.put(await get<Server>(`/api/v1/servers/${encodeURIComponent(name)}`));
+        servers.put(await get<Server>(`/api/v1/servers/${encodeURIComponent(name)}`, { principal }));
         setProblem(undefined);
       } catch (error) {
         setProblem(messageOf(error));
       }
     };
     void read();
-  }, [name, server?.state]);
+  }, [name, principal, server?.state, epoch.get()]);
   return { server, problem };
 }
 
@@ -89,7 +95,10 @@ function ServerRow({ server }: { server: Server }): JSX.Element {
       <Avatar name={server.name} />
       <span class="row-main">
         <span class="row-top">
-          <span class="row-from">{server.name}</span>
+          <span class="row-from">
+            {server.name}
+            {server.principal !== undefined && <span class="light"> of {server.principal}</span>}
+          </span>
           <Pill tone={state.tone}>{state.text}</Pill>
         </span>
         <span class="row-text light">
@@ -122,7 +131,7 @@ function ServerView({
         </div>
         <Pill tone={state.tone}>{state.text}</Pill>
       </header>
-      {problem !== undefined && <Notice tone="warn">{problem}</Notice>}
+      <Unread problem={problem} />
       {server.error !== undefined && (
         <Notice tone="bad">
           <p class="message">{clean(server.error)}</p>
@@ -138,7 +147,13 @@ function ServerView({
           )}
         </Notice>
       )}
-      {(server.state !== 'connected' || server.tools === undefined) && <Connect server={server} />}
+      {server.principal === undefined ? (
+        (server.state !== 'connected' || server.tools === undefined) && <Connect server={server} />
+      ) : (
+        <Notice tone="info">
+          A client of {server.principal} added this server. Only {server.principal} can connect to it and try its tools.
+        </Notice>
+      )}
       <Tools server={server} opened={tool} />
       {typeof server.instructions === 'string' && server.instructions !== '' && (
         <Section title="Instructions">
@@ -157,7 +172,7 @@ function ServerView({
               calls === undefined ? undefined : `${plural(calls.lastHour, 'call')}, ${plural(calls.errors, 'error')}`,
             ],
             ['Used by', server.sessions === undefined ? undefined : plural(server.sessions, 'session')],
-            ['Added by', server.addedBy],
+            ['Added by', server.principal === undefined ? server.addedBy : `${server.addedBy} of ${server.principal}`],
           ]}
         />
         {Object.keys(capabilities).length > 0 && (
@@ -168,8 +183,11 @@ function ServerView({
           </ul>
         )}
         <p>
-          <a href={hrefOf('work', undefined, { server: server.name })}>Calls of this server</a>
+          <a href={hrefOf('work', undefined, { server: server.name, principal: server.principal })}>
+            Calls of this server
+          </a>
         </p>
+        {server.addedBy === 'client' && server.principal === undefined && <Remove server={server} />}
       </Section>
       <Log lines={server.log ?? []} />
     </article>
@@ -203,6 +221,43 @@ function Connect({ server }: { server: Server }): JSX.Element {
             ? 'Connect and list tools'
             : 'Connect now'}
       </button>
+    </div>
+  );
+}
+
+function Remove({ server }: { server: Server }): JSX.Element {
+  const [asking, setAsking] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const remove = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await post(`/api/v1/servers/${encodeURIComponent(server.name)}/remove`, {});
+      servers.delete(serverKey(server));
+      note(`Removed ${server.name}.`);
+      go(hrefOf('servers'));
+    } catch (error) {
+      note(messageOf(error), 'problem');
+      setBusy(false);
+      setAsking(false);
+    }
+  };
+  return (
+    <div class="actions">
+      {asking ? (
+        <>
+          <button type="button" class="danger" disabled={busy} onClick={() => void remove()}>
+            Remove {server.name}
+          </button>
+          <button type="button" class="quiet" onClick={() => setAsking(false)}>
+            Keep it
+          </button>
+          <span class="light">Its running calls fail.</span>
+        </>
+      ) : (
+        <button type="button" onClick={() => setAsking(true)}>
+          Remove…
+        </button>
+      )}
     </div>
   );
 }

@@ -6,18 +6,21 @@ import { cleanLine } from '../../lib/clean.ts';
 import { plural } from '../format.ts';
 import { hrefOf } from '../route.ts';
 import { useWatched } from '../state/collection.ts';
-import { problem, readSessions, sessions } from '../state/live.ts';
+import { moreSessions, phase, problem, readMoreSessions, readSessions, sessions } from '../state/live.ts';
 import { Ago, Avatar, Command, Empty, Pill } from '../ui/parts.tsx';
 import { Trouble } from './trouble.tsx';
 import type { Session } from '../../lib/api-items.ts';
-import { phase } from '../state/live.ts';
+import { SESSION_STATE } from './words.ts';
+
+/** Those in use first. */
+const ORDER: readonly Session['state'][] = ['connected', 'away', 'dormant'];
 
 export function Sessions(): JSX.Element {
-  useWatched(sessions, problem);
+  useWatched(sessions, moreSessions, problem);
   useEffect(() => void readSessions(), []);
   const all = sessions
     .all()
-    .toSorted((a, b) => Number(b.connected) - Number(a.connected) || b.lastActiveAt - a.lastActiveAt);
+    .toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.lastActiveAt - a.lastActiveAt);
   return (
     <div class="page">
       <header class="page-head">
@@ -26,6 +29,14 @@ export function Sessions(): JSX.Element {
       </header>
       <Trouble />
       {all.length > 0 ? <Table items={all} /> : problem.get() === undefined && <Nothing />}
+      {all.some(({ state }) => state === 'dormant') && (
+        <p class="help page-note">Dormant sessions are stored, and go on when their client comes back.</p>
+      )}
+      {moreSessions.get() !== undefined && (
+        <button type="button" class="load" onClick={() => void readMoreSessions()}>
+          Show more sessions
+        </button>
+      )}
     </div>
   );
 }
@@ -74,7 +85,7 @@ function Table({ items }: { items: Session[] }): JSX.Element {
                 </span>
               </td>
               <td data-label="State">
-                <Pill tone={session.connected ? 'good' : 'neutral'}>{session.connected ? 'Connected' : 'Away'}</Pill>
+                <Pill tone={SESSION_STATE[session.state].tone}>{SESSION_STATE[session.state].text}</Pill>
               </td>
               <td data-label="User">{session.principal}</td>
               <td data-label="Sees">{session.server ?? session.group ?? session.view}</td>

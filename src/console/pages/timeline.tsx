@@ -3,17 +3,19 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { clock, duration, plural } from '../format.ts';
-import { hrefOf } from '../route.ts';
+import { hrefOf, serverHref } from '../route.ts';
 import { useWatched } from '../state/collection.ts';
-import { calls, epoch, phase, putCall, summaries } from '../state/live.ts';
+import { calls, epoch, phase, putCall, servers, summaries } from '../state/live.ts';
 import { route, show } from '../state/route.ts';
+import { serverKey, serverOf } from '../state/server-key.ts';
 import { useTick } from '../state/tick.ts';
 import { Tabs } from '../ui/split.tsx';
 import { Avatar, Empty, Notice, Pill } from '../ui/parts.tsx';
 import { get, messageOf } from '../wire/api.ts';
 import type { Call, Page, Summary } from '../../lib/api-items.ts';
 import { DemoHint } from './demo-hint.tsx';
-import { isSummary, lanesOf, ticksOf, timesOf, type Bar, type Lane, type Window } from './lanes.ts';
+import { isCrowded, isSummary, lanesOf, ticksOf, timesOf, type Bar, type Lane, type Window } from './lanes.ts';
+import { Unread } from './trouble.tsx';
 import { callStatus } from './words.ts';
 
 const MINUTE = 60_000;
@@ -40,7 +42,7 @@ export function Timeline(): JSX.Element {
   const span = minutes * MINUTE;
   const window: Window = { from: to - span, to, least: span / 300 };
   const items = [...calls.all(), ...summaries.all()];
-  const lanes = lanesOf(items, window);
+  const lanes = lanesOf(items, window, (item) => serverOf(servers, item));
   return (
     <div class="page">
       <header class="page-head">
@@ -61,7 +63,7 @@ export function Timeline(): JSX.Element {
           onChoose={(value) => set({ as: value === 'table' ? value : undefined })}
         />
       </header>
-      {problem !== undefined && <Notice tone="warn">{problem}</Notice>}
+      <Unread problem={problem} />
       {isPartial && (
         <Notice tone="info">Showing the newest {(PAGES * PAGE).toLocaleString('en')} calls of the last hour.</Notice>
       )}
@@ -69,7 +71,7 @@ export function Timeline(): JSX.Element {
       {lanes.length === 0 ? (
         <Empty icon="timeline" title={`No calls in the last ${minutes === 60 ? 'hour' : `${minutes} minutes`}`}>
           <p>Each call becomes a bar in the lane of its server. The time in which it waits for a person is hatched.</p>
-          <DemoHint tool="slow_report" text="Start a slow call on the demo server" />
+          <DemoHint />
         </Empty>
       ) : asTable ? (
         <Table items={items} window={window} />
@@ -136,23 +138,33 @@ function Bars({ lanes, window }: { lanes: Lane[]; window: Window }): JSX.Element
       <Legend />
       <div class="axis" aria-hidden="true">
         {ticksOf(window).map((at) => (
-          <span key={at} style={{ left: percent(at) }}>
+          <span key={at} style={{ left: `clamp(1.4em, ${percent(at)}, calc(100% - 1.4em))` }}>
             {new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })}
           </span>
         ))}
       </div>
       {lanes.map((lane) => (
-        <section key={lane.server} class="lane" aria-label={`Calls of ${lane.server}`}>
+        <section key={serverKey(lane.server)} class="lane" aria-label={`Calls of ${lane.server.name}`}>
           <h2>
-            <Avatar name={lane.server} /> <a href={hrefOf('servers', lane.server)}>{lane.server}</a>
-            <span class="light">{plural(lane.bars.length, 'bar')}</span>
+            <Avatar name={lane.server.name} /> <a href={serverHref(lane.server)}>{lane.server.name}</a>
+            <span class="light">
+              {lane.server.principal !== undefined && `of ${lane.server.principal} · `}
+              {plural(lane.bars.length, 'bar')}
+            </span>
           </h2>
           <div class="track" style={{ height: `${lane.rows * ROW + 8}px` }}>
             {ticksOf(window).map((at) => (
               <span key={at} class="grid" style={{ left: percent(at) }} />
             ))}
             {lane.bars.map((bar) => (
-              <BarLink key={bar.id} bar={bar} window={window} stop={bar.id === stop} onReach={setReached} />
+              <BarLink
+                key={bar.id}
+                bar={bar}
+                window={window}
+                named={!isCrowded(lane, bar)}
+                stop={bar.id === stop}
+                onReach={setReached}
+              />
             ))}
           </div>
         </section>
@@ -183,11 +195,12 @@ function Legend(): JSX.Element {
 interface BarLinkProps {
   bar: Bar;
   window: Window;
+  named: boolean;
   stop: boolean;
   onReach: (id: string) => void;
 }
 
-function BarLink({ bar, window, stop, onReach }: BarLinkProps): JSX.Element {
+function BarLink({ bar, window, named, stop, onReach }: BarLinkProps): JSX.Element {
   const { item, from, to, row } = bar;
   const whole = window.to - window.from;
   const start = Math.max(from, window.from);
@@ -227,7 +240,7 @@ function BarLink({ bar, window, stop, onReach }: BarLinkProps): JSX.Element {
           />
         );
       })}
-      {width > 6 && <span class="bar-label">{item.tool}</span>}
+      {named && width > 6 && <span class="bar-label">{item.tool}</span>}
     </a>
   );
 }
@@ -235,7 +248,13 @@ function BarLink({ bar, window, stop, onReach }: BarLinkProps): JSX.Element {
 function describe(item: Call | Summary, ms: number): string {
   if (isSummary(item))
     return `${item.tool}: ${plural(item.count, 'fast call')}, ${plural(item.errors, 'error')}, longest ${duration(item.longestMs)}`;
-  return `${item.tool}, ${callStatus(item).text.toLowerCase()}, ${duration(ms)}, started ${clock(item.startedAt)}`;
+  const waited = waitedFor(item, item.startedAt + ms);
+  const waiting = waited > 0 ? `, ${duration(waited)} of it waiting for a person` : '';
+  return `${item.tool}, ${callStatus(item).text.toLowerCase()}, ${duration(ms)}${waiting}, started ${clock(item.startedAt)}`;
+}
+
+function waitedFor({ waits }: Call, now: number): number {
+  return waits.reduce((sum, { from, to = now }) => sum + (to - from), 0);
 }
 
 /** Left and right in a lane, up and down to the nearest bar of the next. */
@@ -307,9 +326,7 @@ function Table({ items, window }: { items: (Call | Summary)[]; window: Window })
                 {isSummary(item) ? `up to ${duration(item.longestMs)}` : duration(to - from)}
               </td>
               <td data-label="Waited for a person" class="right">
-                {isSummary(item) || item.waits.length === 0
-                  ? '–'
-                  : duration(item.waits.reduce((sum, wait) => sum + ((wait.to ?? to) - wait.from), 0))}
+                {isSummary(item) || item.waits.length === 0 ? '–' : duration(waitedFor(item, to))}
               </td>
             </tr>
           ))}

@@ -5,11 +5,13 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { SchemaForm } from '../form/form.tsx';
 import { simplify } from '../form/simplify.ts';
-import { hrefOf } from '../route.ts';
+import { serverHref } from '../route.ts';
 import { note } from '../state/announce.ts';
+import { tried } from '../state/drafts.ts';
 import { calls } from '../state/live.ts';
 import { show } from '../state/route.ts';
 import { Icon } from '../ui/icons.tsx';
+import { JsonView } from '../ui/json.tsx';
 import { Section } from '../ui/parts.tsx';
 import { Search } from '../ui/split.tsx';
 import { messageOf, post } from '../wire/api.ts';
@@ -32,7 +34,7 @@ export function Tools({ server, opened }: { server: Server; opened: string | und
       <ul class="tool-list">
         {found.map((tool) => (
           <li key={tool.name}>
-            <ToolItem server={server.name} tool={tool} open={tool.name === opened} />
+            <ToolItem server={server} tool={tool} open={tool.name === opened} />
           </li>
         ))}
       </ul>
@@ -40,7 +42,7 @@ export function Tools({ server, opened }: { server: Server; opened: string | und
   );
 }
 
-function ToolItem({ server, tool, open }: { server: string; tool: Tool; open: boolean }): JSX.Element {
+function ToolItem({ server, tool, open }: { server: Server; tool: Tool; open: boolean }): JSX.Element {
   const id = `tool-${tool.name}`;
   const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
   useEffect(() => {
@@ -52,7 +54,7 @@ function ToolItem({ server, tool, open }: { server: string; tool: Tool; open: bo
         type="button"
         class="tool-head"
         aria-expanded={open}
-        onClick={() => show(hrefOf('servers', server, { tool: open ? undefined : tool.name }))}
+        onClick={() => show(serverHref(server, { tool: open ? undefined : tool.name }))}
       >
         <Icon name="next" />
         <span class="tool-name">{tool.name}</span>
@@ -60,13 +62,16 @@ function ToolItem({ server, tool, open }: { server: string; tool: Tool; open: bo
         {destructiveHint === true && readOnlyHint !== true && <span class="tag urgent">may destroy</span>}
         <span class="light note">{!open && cleanLine(tool.description ?? tool.title ?? '')}</span>
       </button>
-      {open && <TryTool server={server} tool={tool} />}
+      {open && server.principal === undefined && <TryTool server={server.name} tool={tool} />}
+      {open && server.principal !== undefined && (
+        <div class="try">
+          {tool.description !== undefined && <p class="message small">{clean(tool.description)}</p>}
+          <JsonView value={tool.inputSchema ?? {}} label="Input schema" />
+        </div>
+      )}
     </div>
   );
 }
-
-/** The last call of each tool that was tried, so that it is still there when the person comes back. */
-const tried = new Map<string, string>();
 
 function TryTool({ server, tool }: { server: string; tool: Tool }): JSX.Element {
   const key = `${server}\n${tool.name}`;

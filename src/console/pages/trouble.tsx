@@ -1,14 +1,14 @@
-/** A list could not be read, although the gateway is there. */
+/** Something could not be read. While the gateway cannot be reached at all, the banner says so. */
 
 import type { JSX } from 'preact';
 import { useWatched } from '../state/collection.ts';
-import { problem, readAgain } from '../state/live.ts';
+import { link, problem, readAgain } from '../state/live.ts';
 import { Notice } from '../ui/parts.tsx';
 
 export function Trouble(): JSX.Element | null {
-  useWatched(problem);
+  useWatched(problem, link);
   const text = problem.get();
-  if (text === undefined) return null;
+  if (text === undefined || link.get().state === 'lost') return null;
   return (
     <div class="trouble">
       <Notice tone="warn">
@@ -21,4 +21,9 @@ export function Trouble(): JSX.Element | null {
       </Notice>
     </div>
   );
+}
+
+export function Unread({ problem: text }: { problem: string | undefined }): JSX.Element | null {
+  useWatched(link);
+  return text === undefined || link.get().state === 'lost' ? null : <Notice tone="warn">{text}</Notice>;
 }

@@ -1,6 +1,6 @@
 /** States in the words of the page. */
 
-import type { Call, CallStatus, Question, QuestionStatus, Server } from '../../lib/api-items.ts';
+import type { Call, CallStatus, Question, QuestionStatus, Server, Session } from '../../lib/api-items.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { isObject } from '../../lib/values.ts';
 
@@ -46,6 +46,12 @@ export const SERVER_STATE: Record<Server['state'], { text: string; tone: string 
   connected: { text: 'Connected', tone: 'good' },
   waiting: { text: 'Trying again', tone: 'waiting' },
   failed: { text: 'Failed', tone: 'bad' },
+};
+
+export const SESSION_STATE: Record<Session['state'], { text: string; tone: string }> = {
+  connected: { text: 'Connected', tone: 'good' },
+  away: { text: 'Away', tone: 'neutral' },
+  dormant: { text: 'Dormant', tone: 'neutral' },
 };
 
 const VIA: Record<string, string> = {

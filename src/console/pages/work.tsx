@@ -9,10 +9,11 @@ import { useCalls, type CallFilter } from '../state/calls.ts';
 import { route, show } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Search, Split, Tabs } from '../ui/split.tsx';
-import { Ago, Avatar, Elapsed, Empty, Notice, Pill, Progress } from '../ui/parts.tsx';
+import { Ago, Avatar, Elapsed, Empty, Pill, Progress } from '../ui/parts.tsx';
 import type { Call } from '../../lib/api-items.ts';
 import { CallView, fraction, useCall } from './call.tsx';
 import { DemoHint } from './demo-hint.tsx';
+import { Unread } from './trouble.tsx';
 import { callStatus } from './words.ts';
 
 type Which = 'all' | 'running' | 'ended' | 'failed';
@@ -61,7 +62,7 @@ export function Work(): JSX.Element {
                 onChange={({ currentTarget }) => set({ server: currentTarget.value })}
               >
                 <option value="">All servers</option>
-                {servers.all().map(({ name }) => (
+                {[...new Set(servers.all().map(({ name }) => name))].map((name) => (
                   <option key={name}>{name}</option>
                 ))}
               </select>
@@ -74,6 +75,11 @@ export function Work(): JSX.Element {
               />
               Tasks only
             </label>
+            {filters['principal'] !== undefined && (
+              <button type="button" class="quiet" onClick={() => set({ principal: undefined })}>
+                Of {filters['principal']} ✕
+              </button>
+            )}
             {filters['session'] !== undefined && (
               <button type="button" class="quiet" onClick={() => set({ session: undefined })}>
                 One session ✕
@@ -84,7 +90,7 @@ export function Work(): JSX.Element {
       }
       list={
         <>
-          {found.problem !== undefined && <Notice tone="warn">{found.problem}</Notice>}
+          <Unread problem={found.problem} />
           {found.items.length > 0 && (
             <List
               label="Calls"
@@ -117,13 +123,14 @@ export function Work(): JSX.Element {
   );
 }
 
-function filterOf({ show: which, server, session, text, task }: Record<string, string>): CallFilter {
+function filterOf({ show: which, server, session, principal, text, task }: Record<string, string>): CallFilter {
   return {
     ...(which === 'running' && { status: 'running' as const }),
     ...(which === 'ended' && { status: 'ended' as const }),
     ...(which === 'failed' && { outcome: 'failed' }),
     ...(server && { server }),
     ...(session && { session }),
+    ...(principal && { principal }),
     ...(text && { text }),
     ...(task && { task }),
   };
@@ -136,7 +143,7 @@ function Nothing({ filtered }: { filtered: boolean }): JSX.Element {
       <p>
         Every tool call through the gateway appears here, with its progress while it runs and its result afterwards.
       </p>
-      <DemoHint tool="slow_report" text="Start a slow call on the demo server" />
+      <DemoHint />
     </Empty>
   );
 }

@@ -13,6 +13,7 @@ export interface CallFilter {
   outcome?: string;
   server?: string;
   session?: string;
+  principal?: string;
   text?: string;
   task?: string;
 }
@@ -82,12 +83,13 @@ async function readPage({ status, ...filter }: CallFilter, cursor: string | unde
 
 /** As the gateway filters; `found` are calls in which the gateway has found the text. */
 export function matches(call: Call, filter: CallFilter, found?: ReadonlySet<string>): boolean {
-  const { status, outcome, server, session, text, task } = filter;
+  const { status, outcome, server, session, principal, text, task } = filter;
   if (status === 'running' && !isRunning(call)) return false;
   if (status === 'ended' && isRunning(call)) return false;
   if (outcome !== undefined && call.status !== outcome) return false;
   if (server !== undefined && call.server !== server) return false;
   if (session !== undefined && call.sessionId !== session) return false;
+  if (principal !== undefined && call.principal !== principal) return false;
   if (task === 'true' && call.taskId === undefined) return false;
   return text === undefined || found?.has(call.id) === true || includesText(searched(call), text);
 }

@@ -1,4 +1,4 @@
-/** What the person has typed and not sent, so that it is there again after looking at something else. */
+/** What the person has typed and not sent, and has tried, so that it is there again after looking at something else. */
 
 import type { Draft } from '../form/draft.ts';
 
@@ -6,6 +6,9 @@ import type { Draft } from '../form/draft.ts';
 export const formDrafts = new Map<string, Draft>();
 /** Replies to sampling requests. */
 export const replyDrafts = new Map<string, string>();
+
+/** The last call of each tool that was tried. */
+export const tried = new Map<string, string>();
 
 export function forgetDraft(key: string): void {
   formDrafts.delete(key);
@@ -15,4 +18,5 @@ export function forgetDraft(key: string): void {
 export function forgetDrafts(): void {
   formDrafts.clear();
   replyDrafts.clear();
+  tried.clear();
 }

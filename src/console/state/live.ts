@@ -1,13 +1,15 @@
 /** Everything that the page knows of the gateway: read once, and kept up to date by the stream of changes. */
 
-import { announce, note } from './announce.ts';
+import { announce, note, notes } from './announce.ts';
 import { Collection, Value } from './collection.ts';
 import { forgetDrafts } from './drafts.ts';
 import { forgetOldest } from './forget.ts';
 import { route } from './route.ts';
 import { readRunning } from './running.ts';
-import { ApiError, get, messageOf, post, whenSignedOut } from '../wire/api.ts';
+import { ApiError, dropRequests, get, messageOf, post, whenSignedOut, whenUnreachable } from '../wire/api.ts';
+import { adoptPageKey, isPageKeyOld } from '../wire/page-key.ts';
 import { EventStream, type Link } from '../wire/stream.ts';
+import { serverKey } from './server-key.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../../lib/api-items.ts';
 import { plural } from '../format.ts';
 
@@ -22,8 +24,10 @@ export const link = new Value<Link>({ state: 'connecting' });
 export const questions = new Collection<Question>(({ id }) => id, ['params', 'arguments', 'secret']);
 export const calls = new Collection<Call>(({ id }) => id, ['arguments', 'result', 'questions']);
 export const summaries = new Collection<Summary>(({ id }) => id);
-export const servers = new Collection<Server>(({ name }) => name, ['tools', 'log', 'calls', 'latencyMs']);
+export const servers = new Collection<Server>(serverKey, ['tools', 'log', 'calls', 'latencyMs']);
 export const sessions = new Collection<Session>(({ id }) => id);
+/** There are more stored sessions than the page has read. */
+export const moreSessions = new Value<string | undefined>(undefined);
 /** There are more open questions than the page has read. */
 export const moreQuestions = new Value<string | undefined>(undefined);
 /** How many more questions are open than the page knows; less than 0 if some have ended since they were read. */
@@ -42,6 +46,9 @@ const [CALLS_KEPT, SUMMARIES_KEPT, QUESTIONS_KEPT] = [5000, 2000, 2000];
 /** How often a window that nobody sees counts the open questions, which its title shows. */
 const COUNT_MS = 30_000;
 
+/** How long a list waits for more changes before it is read again. */
+const SOON_MS = 3000;
+
 let stream: EventStream | undefined;
 let counting: ReturnType<typeof setInterval> | undefined;
 /** Of the person to whom belongs what the page knows. */
@@ -50,18 +57,32 @@ let identity: string | undefined;
 /** People who sign in again find everything as they left it. Others, and who may see less than before, do not. */
 export const identityOf = ({ principal, operator }: Me): string => JSON.stringify([principal, operator]);
 
+/** How often the page was started; only the last time counts. */
+let starts = 0;
+
 export async function start(): Promise<void> {
-  whenSignedOut(() => signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.'));
+  starts += 1;
+  const attempt = starts;
+  whenSignedOut(refused);
   unfollow();
+  adoptPageKey();
   try {
     const me = await get<Me>('/api/v1/me');
+    if (attempt !== starts) return;
     if (identity !== identityOf(me)) forgetEverything();
     identity = identityOf(me);
     phase.set({ name: 'ready', me });
     follow();
   } catch (error) {
+    if (attempt !== starts) return;
     if (phase.get().name !== 'signed out') phase.set({ name: 'failed', reason: messageOf(error) });
   }
+}
+
+/** The gateway does not know the person any more; or another window has signed in as somebody else, whom this one follows. */
+function refused(): void {
+  if (isPageKeyOld()) void start();
+  else signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.');
 }
 
 export async function signIn(key: string): Promise<void> {
@@ -83,9 +104,12 @@ export async function signOut(): Promise<void> {
 }
 
 function forgetEverything(): void {
+  dropRequests();
+  notes.set([]);
   for (const collection of [questions, calls, summaries, servers, sessions]) collection.clear();
   forgetDrafts();
   moreQuestions.set(undefined);
+  moreSessions.set(undefined);
   unlisted.set(0);
   loaded.set(false);
   problem.set(undefined);
@@ -100,7 +124,7 @@ function follow(): void {
     counting = setInterval(() => void countOpenQuestions(), COUNT_MS);
     return;
   }
-  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: () => signedOut() });
+  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: refused });
   stream.start();
 }
 
@@ -110,11 +134,11 @@ function unfollow(): void {
   clearInterval(counting);
 }
 
-function signedOut(reason?: string): void {
+function signedOut(reason: string): void {
   unfollow();
   // The first visit needs no explanation.
   const known = phase.get().name === 'ready';
-  phase.set({ name: 'signed out', ...(known && reason !== undefined && { reason }) });
+  phase.set({ name: 'signed out', ...(known && { reason }) });
 }
 
 export const retryNow = (): void => stream?.retryNow();
@@ -132,11 +156,18 @@ function onLink(now: Link): void {
   if (now.state === 'live' && before.state === 'lost') announce('Connected to the gateway again.');
 }
 
+/** Something was asked for while the gateway could not be reached. */
+let isUnread = false;
+whenUnreachable(() => {
+  isUnread = true;
+});
+
 function onOpen(resumed: boolean): void {
   problem.set(undefined);
   void readServers();
   void readSessions();
-  if (!resumed || !loaded.get()) void reload();
+  // The stream tells what has changed since, but not what could not be read.
+  if (!resumed || !loaded.get() || isUnread) void reload();
 }
 
 /** Everything that could not be read. */
@@ -161,10 +192,12 @@ function onEvent(type: string, item: unknown): void {
       putCall(item as Call | Summary);
       break;
     case 'server':
-      putOrDelete(servers, item as Server & Gone, (item as Server).name);
+      putOrDelete(servers, item as Server & Gone, serverKey(item as Server));
       break;
     case 'session':
       putOrDelete(sessions, item as Session & Gone, (item as Session).id);
+      // It may be stored, and wait for its client.
+      if ((item as Gone).gone === true && route.get().page === 'sessions') readSessionsSoon();
       break;
     case 'resync':
       void reload();
@@ -205,6 +238,7 @@ function announceQuestion({ server }: Question): void {
 
 /** Changes may have been missed: what is known is read again. */
 async function reload(): Promise<void> {
+  isUnread = false;
   epoch.set(epoch.get() + 1);
   await Promise.all([readOpenQuestions(), readRunningCalls()]);
 }
@@ -306,7 +340,31 @@ export async function readServers(): Promise<void> {
 }
 
 export async function readSessions(): Promise<void> {
-  await quietly(async () => sessions.replaceAll((await get<Page<Session>>('/api/v1/sessions')).items));
+  await quietly(async () => {
+    const { items, next } = await get<Page<Session>>('/api/v1/sessions', { limit: PAGE });
+    sessions.replaceAll(items);
+    moreSessions.set(next);
+  });
+}
+
+export async function readMoreSessions(): Promise<void> {
+  await quietly(async () => {
+    const cursor = moreSessions.get();
+    const { items, next } = await get<Page<Session>>('/api/v1/sessions', { state: 'dormant', limit: PAGE, cursor });
+    // One that was restored meanwhile is known better.
+    sessions.putAll(items.filter(({ id }) => sessions.get(id) === undefined));
+    moreSessions.set(next);
+  });
+}
+
+let readingSoon: ReturnType<typeof setTimeout> | undefined;
+
+/** Many sessions may end at the same time. */
+function readSessionsSoon(): void {
+  readingSoon ??= setTimeout(() => {
+    readingSoon = undefined;
+    if (phase.get().name === 'ready') void readSessions();
+  }, SOON_MS);
 }
 
 /** A list that could not be read is read again after the next connection, which the page shows as lost meanwhile. */

@@ -3,10 +3,13 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { plainText, stringifyExact } from '../../lib/exact-json.ts';
+import { download } from '../download.ts';
 import { bytes } from '../format.ts';
 import { clean } from '../../lib/clean.ts';
 
 const SHOWN = 20_000;
+/** A browser takes long to lay out more than this. */
+const MOST = 1_000_000;
 /** A key, a text, a number or a word. */
 const TOKEN = /("(?:\\.|[^"\\])*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
@@ -33,10 +36,18 @@ export function LongText({ text, label, className = 'plain', render }: LongTextP
       <pre class={className} tabIndex={0} role="region" aria-label={label}>
         {render !== undefined && shown.length <= SHOWN ? render(safe) : safe}
       </pre>
-      {rest > 0 && (
+      {rest > 0 && text.length <= MOST && (
         <button type="button" class="quiet" onClick={() => setAll(true)}>
           Show all ({bytes(text.length)})
         </button>
+      )}
+      {text.length > MOST && (
+        <p class="muted">
+          This is only the beginning.{' '}
+          <button type="button" class="quiet" onClick={() => download(`${label}.txt`, text, 'text/plain')}>
+            Download all ({bytes(text.length)})
+          </button>
+        </p>
       )}
     </div>
   );

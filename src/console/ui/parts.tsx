@@ -73,7 +73,7 @@ export function Empty({ icon, title, children }: EmptyProps): JSX.Element {
 export function Notice({ tone, children }: { tone: string; children: ComponentChildren }): JSX.Element {
   return (
     <div class={`notice ${tone}`}>
-      <Icon name={tone === 'good' ? 'check' : 'warning'} />
+      <Icon name={tone === 'good' || tone === 'neutral' ? 'check' : 'warning'} />
       <div>{children}</div>
     </div>
   );

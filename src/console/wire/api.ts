@@ -3,7 +3,7 @@
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
 import { sentence } from '../sentence.ts';
-import { forgetPageKey, keepPageKey, pageKeyHeader } from './page-key.ts';
+import { forgetPageKey, keepPageKey, pageKey, pageKeyHeader } from './page-key.ts';
 import type { Json, Question } from '../../lib/api-items.ts';
 
 export class ApiError extends Error {
@@ -35,6 +35,23 @@ export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
+/** Called when a request did not reach the gateway. */
+let onUnreachable: () => void = () => {};
+export function whenUnreachable(listener: () => void): void {
+  onUnreachable = listener;
+}
+
+/** Grows when another person takes over the page. */
+let person = 0;
+
+/** What was asked until now is for the person before: those who wait for it hear nothing. */
+export function dropRequests(): void {
+  person += 1;
+}
+
+/** For answers that nobody may see any more. Who waits for them is gone. */
+const never = async <T>(): Promise<T> => new Promise(() => {});
+
 export const API = '/api/v1';
 const [SIGN_IN, SIGN_OUT] = ['/console/sign-in', '/console/sign-out'];
 
@@ -51,14 +68,19 @@ export async function post<T>(path: string, body: Json): Promise<T> {
 async function request<T>(path: string, init: RequestInit): Promise<T> {
   const headers: Record<string, string> = { Accept: 'application/json', ...pageKeyHeader() };
   if (init.method === 'POST') headers['Content-Type'] = 'application/json';
+  const [asker, key] = [person, pageKey()];
+  const isOutdated = (): boolean => path.startsWith(API) && (asker !== person || key !== pageKey());
   let response: Response;
   let text: string;
   try {
     response = await fetch(path, { ...init, headers, credentials: 'same-origin' });
     text = await response.text();
   } catch {
+    if (isOutdated()) return never();
+    onUnreachable();
     throw new ApiError(0, UNREACHABLE);
   }
+  if (isOutdated()) return never();
   const body = parsed(text);
   if (response.ok) {
     if (path === SIGN_IN) keepPageKey(body);

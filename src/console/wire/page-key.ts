@@ -7,26 +7,38 @@ import { isObject } from '../../lib/values.ts';
 
 const NAME = 'meanwhile.pageKey';
 
-/** Where the browser lets the page store nothing, the key lasts as long as the window. */
-let inMemory: string | undefined;
+/** The key of this window: with it, the gateway refuses requests after another window has signed in as somebody else. */
+let current: string | undefined;
+
+export const pageKey = (): string | undefined => current;
 
 export function pageKeyHeader(): Record<string, string> {
-  const key = stored() ?? inMemory;
-  return key === undefined ? {} : { 'Meanwhile-Console': key };
+  return current === undefined ? {} : { 'Meanwhile-Console': current };
+}
+
+/** Another window has signed in as somebody else. */
+export function isPageKeyOld(): boolean {
+  const found = stored();
+  return found !== undefined && found !== current;
+}
+
+/** From now on this window belongs to the person who signed in last. */
+export function adoptPageKey(): void {
+  current = stored() ?? current;
 }
 
 export function keepPageKey(signedIn: unknown): void {
   if (!isObject(signedIn) || typeof signedIn['pageKey'] !== 'string') return;
-  inMemory = signedIn['pageKey'];
+  current = signedIn['pageKey'];
   try {
-    localStorage.setItem(NAME, inMemory);
+    localStorage.setItem(NAME, current);
   } catch {
-    // Not allowed, or full: it is in memory.
+    // Not allowed, or full: it lasts as long as the window.
   }
 }
 
 export function forgetPageKey(): void {
-  inMemory = undefined;
+  current = undefined;
   try {
     localStorage.removeItem(NAME);
   } catch {

@@ -94,7 +94,7 @@ export class EventStream {
     const reader = response.body.getReader();
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      if (done || this.#closed) return;
       this.#expectBytes(reading);
       parser.feed(decoder.decode(value, { stream: true }));
     }

@@ -357,6 +357,23 @@ describe('after a restart', () => {
     expect(await questionsOf(second)).toMatchObject([{ status: 'rejected' }]);
   });
 
+  test('W-2, P-2: a question whose call cannot go on keeps the name of its call', async () => {
+    const first = await started();
+    const session = await hubSession(first.gateway);
+    await startTask(session);
+    void first.backends.last.last.ask(FORM).catch(() => {});
+    await turn();
+    await pass(first);
+    const [asked] = await questionsOf(first);
+    const { database, clock } = first;
+    database.expireClaims();
+    const second = await started({ database, clock });
+    await pass(second);
+    expect(await questionsOf(second)).toMatchObject([
+      { id: asked?.id, status: 'rejected', callId: asked?.callId, tool: 'work', reason: 'gateway restarted' },
+    ]);
+  });
+
   test('P-2: calls of a program that was killed are lost', async () => {
     const first = await started();
     const session = await hubSession(first.gateway);

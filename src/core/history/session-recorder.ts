@@ -141,6 +141,8 @@ export class SessionRecorder {
       this.#detach(record, this.#recorder.clock.now());
       if (call !== undefined) this.#attach(record, call);
     }
+    // Asked in an earlier run, by a call that may not go on.
+    if (call === undefined && link?.taskId !== undefined) record.adopt = (stored) => adoptCall(record, stored);
     entry.presented = presented;
     if (interaction.modelFailure !== undefined) entry.reason = shortened(interaction.modelFailure);
     this.#recorder.changed(record);
@@ -374,6 +376,18 @@ function endOfTask(task: EndedTask): CallEnd {
     case 'expired':
       return { status: task.status, error: short(task.error) };
   }
+}
+
+/** The call that asked, as an earlier run of the program wrote it. */
+function adoptCall({ entry }: QuestionRecord, stored: NewEntry | undefined): void {
+  if (stored?.kind !== 'question' || entry.callId !== undefined) return;
+  const { callId, tool, program } = stored;
+  Object.assign(
+    entry,
+    callId !== undefined && { callId },
+    tool !== undefined && { tool },
+    program !== undefined && { program },
+  );
 }
 
 /** What an approval was answered with; a denial has the status of an answer that declines. */

@@ -51,6 +51,8 @@ test('P-1: added servers are there after a restart; one whose name the config fi
   await next.load(new Map([['mine', FILE]]));
   expect(next.of('ann').require('mine')).toMatchObject({ config: FILE, addedBy: 'config file' });
   expect(names(next, 'ann')).toEqual(['mine', 'other']);
+  expect(next.addedByOthers('bob').map(({ name, principal }) => [name, principal])).toEqual([['other', 'ann']]);
+  expect(next.addedByOthers('ann')).toEqual([]);
 });
 
 test('S-3: servers of the config file can be replaced and removed only where the operator allows it', async () => {

@@ -61,13 +61,9 @@ export class ServerRegistry {
   }
 
   #visibleTo(principal: string): VisibleServers {
-    const isHidden = (name: string): boolean => this.#shared.has(name) || this.#endpointNamed(name) !== undefined;
     const get = (name: string): KnownServer | undefined =>
-      this.#shared.get(name) ?? (isHidden(name) ? undefined : this.#added.get(principal)?.get(name));
-    const list = (): KnownServer[] => [
-      ...this.#shared.values(),
-      ...[...(this.#added.get(principal)?.values() ?? [])].filter(({ name }) => !isHidden(name)),
-    ];
+      this.#shared.get(name) ?? (this.#isHidden(name) ? undefined : this.#added.get(principal)?.get(name));
+    const list = (): KnownServer[] => [...this.#shared.values(), ...this.#visibleOf(this.#added.get(principal))];
     const require = (name: string): KnownServer => {
       const found = get(name);
       if (found) return found;
@@ -77,11 +73,19 @@ export class ServerRegistry {
     return { get, require, list };
   }
 
-  /** The servers that clients of other principals added. */
+  /** The servers that clients of other principals added, and that those see. */
   addedByOthers(principal: string): (KnownServer & { principal: string })[] {
     return [...this.#added].flatMap(([owner, servers]) =>
-      owner === principal ? [] : [...servers.values()].map((server) => ({ ...server, principal: owner })),
+      owner === principal ? [] : this.#visibleOf(servers).map((server) => ({ ...server, principal: owner })),
     );
+  }
+
+  #visibleOf(added: ReadonlyMap<string, KnownServer> | undefined): KnownServer[] {
+    return [...(added?.values() ?? [])].filter(({ name }) => !this.#isHidden(name));
+  }
+
+  #isHidden(name: string): boolean {
+    return this.#shared.has(name) || this.#endpointNamed(name) !== undefined;
   }
 
   get size(): number {
@@ -93,9 +97,15 @@ export class ServerRegistry {
     return this.#shared.has(name) ? { everyone: true } : { everyone: false, principal };
   }
 
+  /** Whether the principal may add servers at all. */
+  mayAdd(principal: string): boolean {
+    const { addServers } = this.#rules;
+    return addServers === 'anyone' || (addServers !== 'nobody' && addServers.includes(principal));
+  }
+
   assertMayAdd(principal: string, name: string): void {
-    const { addServers, allowServerChanges, limits } = this.#rules;
-    if (addServers === 'nobody' || (addServers !== 'anyone' && !addServers.includes(principal))) {
+    const { allowServerChanges, limits } = this.#rules;
+    if (!this.mayAdd(principal)) {
       const message = 'adding servers is not allowed here; the operator can change that with the setting addServers';
       throw new GatewayError('TOOL_ERR_NOT_ALLOWED', message);
     }

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Gateway } from '../../core/gateway.ts';
+import type { ServerConfig } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { Guard } from '../http/guard.ts';
 import { Access, isRead } from './access.ts';
@@ -22,6 +23,8 @@ export interface ConsoleSettings {
   /** When the program was started. */
   startedAt: number;
   history: { keepMs: number; callsPerSecond: number };
+  /** The server of the demonstration, which people can add. */
+  demo?: ServerConfig;
 }
 
 export interface ConsoleParts {
@@ -40,13 +43,14 @@ export class Console {
   readonly #bodyBytes: number;
 
   constructor({ gateway, guard, settings, bodyBytes, hubUrl }: ConsoleParts) {
-    const { key, operators, startedAt } = settings;
+    const { key, operators, startedAt, demo } = settings;
     const { keepMs, callsPerSecond } = settings.history;
     this.#gateway = gateway;
     this.#bodyBytes = bodyBytes;
     const { store, clock } = gateway;
     this.#access = new Access({ guard, store, clock, key, operators });
-    this.#services = { gateway, live: new LiveViews(gateway), startedAt, hubUrl, history: { keepMs, callsPerSecond } };
+    const history = { keepMs, callsPerSecond };
+    this.#services = { gateway, live: new LiveViews(gateway), startedAt, hubUrl, history, demo };
   }
 
   async handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {

@@ -1,11 +1,11 @@
 /** Reads the records of the store. */
 
-import type { SessionRecord, StoredSession } from '../../core/ports.ts';
+import type { DormantQuery, DormantSession, SessionRecord, StoredSession } from '../../core/ports.ts';
 import { CONNECTION_SESSION } from '../../core/session/kind.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { OwnedKind, RecordKind, Records } from '../queue.ts';
 import { readRecord, TABLES, type UnreadableRecord } from '../records.ts';
-import { LEASE_HOLDS } from './cluster.ts';
+import { CLAIM_HOLDS, LEASE_HOLDS } from './cluster.ts';
 import type { Database } from './database.ts';
 import type { Row } from './driver.ts';
 import { isHashed, keyOf } from './key.ts';
@@ -91,6 +91,34 @@ export class RecordReader {
       const found = data === null ? { id: String(key), principal: String(principal) } : known.get(String(key));
       return found ? [found] : [];
     });
+  }
+
+  async dormantSessions({ principal, cursor, limit }: DormantQuery, gateway: string): Promise<DormantSession[]> {
+    const values: (string | number)[] = [limit, gateway];
+    const conditions = [
+      `NOT EXISTS (SELECT FROM ${SCHEMA}.claims
+        WHERE session_id = sessions.id AND (gateway = $2 OR ${CLAIM_HOLDS}) OFFSET 0)`,
+    ];
+    if (principal !== undefined) conditions.push(`principal = $${values.push(keyOf(principal))}`);
+    if (cursor !== undefined) {
+      const [at, id] = [values.push(cursor.at), values.push(keyOf(cursor.id))];
+      conditions.push(`(last_active_at, id) < ($${at}::double precision, $${id})`);
+    }
+    const count = (table: string, more = ''): string =>
+      `(SELECT count(*) FROM ${SCHEMA}.${table} WHERE session_id = found.id${more})`;
+    const sql = `WITH found AS MATERIALIZED (SELECT id, data, last_active_at FROM ${SCHEMA}.sessions
+        WHERE ${conditions.join(' AND ')} ORDER BY last_active_at DESC, id DESC LIMIT $1)
+      SELECT id, data, ${count('tasks', ' AND keep_until IS NULL')} AS running,
+        ${count('tasks', ' AND keep_until IS NOT NULL')} AS ended, ${count('questions')} AS questions
+      FROM found ORDER BY last_active_at DESC, id DESC`;
+    const sessions: DormantSession[] = [];
+    for (const row of await this.#db.read(sql, values)) {
+      const [record] = await this.#records('session', [row]);
+      if (record === undefined) continue;
+      const tasks = { running: Number(row['running']), ended: Number(row['ended']) };
+      sessions.push({ record, tasks, questions: Number(row['questions']) });
+    }
+    return sessions;
   }
 
   async states(principal: string): Promise<SessionRecord[]> {

@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Observed } from '../../core/observer.ts';
 import type {
   ClaimedSession,
+  DormantQuery,
+  DormantSession,
   ServerRecord,
   ServerWatcher,
   SessionRecord,
@@ -294,6 +296,11 @@ export class PostgresStore implements Store {
   async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
     await this.#writer.written(undefined);
     return this.#reader.sessionsToResume(this.cluster.gatewayId);
+  }
+
+  async dormantSessions(query: DormantQuery): Promise<DormantSession[]> {
+    await this.#writer.written(undefined);
+    return this.#reader.dormantSessions(query, this.cluster.gatewayId);
   }
 
   async states(principal: string): Promise<SessionRecord[]> {

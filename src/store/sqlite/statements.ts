@@ -1,7 +1,7 @@
 /** The SQL of the store. */
 
 import type Libsql from 'libsql';
-import type { SessionRecord } from '../../core/ports.ts';
+import type { DormantCursor, DormantQuery, DormantSession, SessionRecord } from '../../core/ports.ts';
 import { resumes } from '../../core/session/kind.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -12,6 +12,13 @@ import { OWNED_BY_A_SESSION, readRecord, TABLES, type UnreadableRecord } from '.
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 const SESSION = 'SELECT id, data FROM sessions WHERE id = ?';
+/** Those that were used last come first. */
+const SESSION_IDS = (conditions: readonly string[]): string =>
+  `SELECT id, last_active_at AS at FROM sessions${conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`}
+    ORDER BY last_active_at DESC, id DESC LIMIT ?`;
+const COUNTS = `SELECT (SELECT count(*) FROM tasks WHERE session_id = ?1 AND keep_until IS NULL) AS running,
+  (SELECT count(*) FROM tasks WHERE session_id = ?1 AND keep_until IS NOT NULL) AS ended,
+  (SELECT count(*) FROM questions WHERE session_id = ?1) AS questions`;
 const STATES = `SELECT id, data FROM sessions WHERE principal = ? AND owner_kind = 'state' ORDER BY id`;
 const IDLE_SESSIONS = 'SELECT id FROM sessions WHERE last_active_at <= ?';
 const DROP_OVERDUE = 'DELETE FROM tasks WHERE keep_until <= ?';
@@ -106,6 +113,27 @@ export class Statements {
 
   sessionsToResume(): Pick<SessionRecord, 'id' | 'principal'>[] {
     return this.#prepared.get(SESSIONS_TO_RESUME).all() as Pick<SessionRecord, 'id' | 'principal'>[];
+  }
+
+  /** The ids of sessions and when they were last active. */
+  sessionIds({ principal, cursor, limit }: DormantQuery): DormantCursor[] {
+    const conditions = [
+      ...(principal === undefined ? [] : ['principal = ?']),
+      ...(cursor === undefined ? [] : ['(last_active_at, id) < (?, ?)']),
+    ];
+    const values = [...(principal === undefined ? [] : [principal]), ...(cursor ? [cursor.at, cursor.id] : []), limit];
+    return this.#prepared.get(SESSION_IDS(conditions)).all(...values) as DormantCursor[];
+  }
+
+  dormantSession(id: string): DormantSession | undefined {
+    const record = this.session(id);
+    if (record === undefined) return undefined;
+    const { running, ended, questions } = this.#prepared.get(COUNTS).get(id) as Record<string, number>;
+    return {
+      record,
+      tasks: { running: Number(running), ended: Number(ended) },
+      questions: Number(questions),
+    };
   }
 
   states(principal: string): SessionRecord[] {

@@ -5,7 +5,15 @@ import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
 import type { Observed } from '../../core/observer.ts';
-import type { ClaimedSession, ServerRecord, SessionRecord, Store, StoreProblem } from '../../core/ports.ts';
+import type {
+  ClaimedSession,
+  DormantQuery,
+  DormantSession,
+  ServerRecord,
+  SessionRecord,
+  Store,
+  StoreProblem,
+} from '../../core/ports.ts';
 import type { Log } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 import { fileOf, toStoreError, openDatabase } from './database.ts';
@@ -63,6 +71,9 @@ async function reopenAside(path: string, log: Log, error: unknown): Promise<Libs
 
 /** For reads that no queued change affects. */
 const NO_SESSION = '';
+
+/** How many ids of sessions are looked at in one go. */
+const DORMANT_BATCH = 1000;
 
 /** No other gateway can claim a session. */
 const CONSTANT_FENCE = 1;
@@ -146,6 +157,23 @@ export class SqliteStore implements Store {
 
   async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
     return this.#current(NO_SESSION, (statements) => statements.sessionsToResume());
+  }
+
+  async dormantSessions(query: DormantQuery): Promise<DormantSession[]> {
+    const found: DormantSession[] = [];
+    for (let { cursor } = query; ;) {
+      const { length, last } = await this.#current(NO_SESSION, (statements) => {
+        const ids = statements.sessionIds({ ...query, limit: DORMANT_BATCH, ...(cursor && { cursor }) });
+        for (const { id } of ids) {
+          if (found.length === query.limit) break;
+          const session = this.#claimed.has(id) ? undefined : statements.dormantSession(id);
+          if (session) found.push(session);
+        }
+        return { length: ids.length, last: ids.at(-1) };
+      });
+      if (found.length === query.limit || length < DORMANT_BATCH) return found;
+      cursor = last;
+    }
   }
 
   async states(principal: string): Promise<SessionRecord[]> {

@@ -148,3 +148,22 @@ test('W-3, W-5: calls that go on are found by the index of those, and calls are 
   await Promise.all([person.items('/servers'), person.items('/servers'), person.get('/servers/old')]);
   expect(counted).toBe(1);
 });
+
+test('W-3: a result that is too large for the history is read from its task, as long as that is kept', async () => {
+  const { hub, person } = await setup({ history: { entryBytes: 1024 } });
+  const text = 'x'.repeat(5000);
+  const { body: begun } = await person.post('/servers/old/calls', { tool: 'echo', arguments: { text } });
+  const path = `/calls/${String(begun['id'])}`;
+  await expect
+    .poll(async () => (await person.get(path)).body)
+    .toMatchObject({ truncated: true, resultBytes: expect.any(Number) });
+  expect((await person.get(path)).body).not.toHaveProperty('result');
+  expect((await person.get(`${path}/result`)).body).toMatchObject({ content: [{ type: 'text', text }] });
+  // A call that was no task has given its result to its client.
+  await hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text } });
+  await hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text: 'short' } });
+  const [short, long] = await person.waitFor('/calls?session=' + String(hub.sessionId()), 2);
+  const gone = await person.get(`/calls/${String(long?.id)}/result`);
+  expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('history.entryBytes')]);
+  expect((await person.get(`/calls/${String(short?.id)}/result`)).body).toMatchObject({ content: [{ text: 'short' }] });
+});

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { codeOf, withToken } from '../../support/console.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, type Json } from '../../support/hub.ts';
+import { question, session } from '../../support/records.ts';
 import { v1Stdio } from '../../support/servers.ts';
 import { ANN, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
 
@@ -137,6 +138,44 @@ test('W-5: sessions show who is connected and what they hold', async () => {
   expect(sessions.find(({ view }) => view === 'direct')).toMatchObject({ server: 'new', program: 'other-program' });
 });
 
+test('W-5: sessions that are only stored are shown as dormant, page by page, and stay asleep', async () => {
+  const { gateway, hub, person } = await setup();
+  await hub.call('list_servers');
+  const { store } = gateway.gateway;
+  for (const index of [1, 2, 3]) {
+    const id = `stored-${index}`;
+    const claimed = await store.claim(id);
+    const client = { protocolVersion: '2025-11-25', capabilities: {}, program: `program ${index}` };
+    claimed?.put('session', { ...session(id), lastActiveAt: index, owner: { kind: 'client', client } });
+    claimed?.put('question', question(`q-${index}`, id));
+    await claimed?.release();
+  }
+  const first = await person.get('/sessions?limit=2');
+  expect(first.body['items']).toMatchObject([
+    { id: hub.sessionId(), state: 'connected' },
+    {
+      id: 'stored-3',
+      state: 'dormant',
+      connected: false,
+      program: 'program 3',
+      view: 'hub',
+      protocolVersion: '2025-11-25',
+      tasks: { running: 0, ended: 0 },
+      questions: 1,
+      servers: [],
+    },
+    { id: 'stored-2' },
+  ]);
+  const next = String(first.body['next']);
+  expect((await person.get(`/sessions?limit=2&cursor=${next}`)).body).toEqual({
+    items: [expect.objectContaining({ id: 'stored-1' })],
+  });
+  expect(await person.items('/sessions?state=live')).toHaveLength(1);
+  expect(await person.items('/sessions?state=dormant')).toHaveLength(3);
+  expect((await person.get('/sessions?cursor=x')).status).toBe(400);
+  expect(gateway.gateway.sessions.map(({ id }) => id)).toEqual([hub.sessionId()]);
+});
+
 test('W-5, W-7: servers and sessions of other principals are for operators', async () => {
   const { v1, config } = await servers();
   const gateway = await httpGateway(config, { ...PEOPLE, addServerAddresses: 'any' });
@@ -158,6 +197,45 @@ test('W-5, W-7: servers and sessions of other principals are for operators', asy
   expect(await bob.items('/sessions')).toEqual([]);
   expect(await ann.items('/sessions')).toHaveLength(1);
   expect(await ola.items('/sessions')).toMatchObject([{ principal: 'ann' }]);
+  const claimed = await gateway.gateway.store.claim('stored');
+  claimed?.put('session', { ...session('stored'), principal: 'ann' });
+  await claimed?.release();
+  expect(await bob.items('/sessions')).toEqual([]);
+  expect(await ann.items('/sessions')).toHaveLength(2);
+  expect(await ola.items('/sessions')).toMatchObject([{ principal: 'ann' }, { id: 'stored', principal: 'ann' }]);
+});
+
+test('W-5, W-7: an operator sees servers of one name of several principals, each with its own calls', async () => {
+  const { v1, v2 } = await servers();
+  const gateway = await httpGateway({}, { ...PEOPLE, addServerAddresses: 'any' });
+  for (const [token, url] of [
+    [ANN, v1.url],
+    [OLA, v2.url],
+  ] as const) {
+    const hub = await hubOverHttp(gateway.url, 'v1', { authorization: `Bearer ${token}` });
+    await hub.call('add_server', { name: 'same', url });
+    await hub.call('execute_tool', { server: 'same', tool: 'echo', args: { text: 'x' } });
+    if (token === ANN) await hub.call('execute_tool', { server: 'same', tool: 'echo', args: { text: 'y' } });
+  }
+  const [ann, bob, ola] = [ANN, BOB, OLA].map((token) => withToken(gateway, token));
+  await expect
+    .poll(async () => ola?.items('/servers'))
+    .toMatchObject([
+      { name: 'same', era: 'modern', calls: { lastHour: 1 } },
+      { name: 'same', principal: 'ann', era: 'legacy', calls: { lastHour: 2 } },
+    ]);
+  const era = async (query: string): Promise<unknown> => (await ola?.get(`/servers/same${query}`))?.body['era'];
+  expect([await era(''), await era('?principal=ann'), await era('?principal=ola')]).toEqual([
+    'modern',
+    'legacy',
+    'modern',
+  ]);
+  expect((await ola?.get('/servers/same?principal=bob'))?.status).toBe(404);
+  expect((await bob?.get('/servers/same?principal=ann'))?.status).toBe(404);
+  expect((await ann?.get('/servers/same'))?.body['era']).toBe('legacy');
+  expect(await ola?.items('/calls?principal=ann')).toHaveLength(2);
+  expect(await ola?.items('/calls')).toHaveLength(3);
+  expect(await bob?.items('/calls?principal=ann')).toEqual([]);
 });
 
 test('W-5: without a history, servers and sessions are shown, and tools are not tried', async () => {

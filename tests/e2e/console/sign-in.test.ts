@@ -236,6 +236,6 @@ test('W-7: a body that is too large or no JSON is refused', async () => {
 
 test('W-1, W-7: operators are names in auth.tokens', async () => {
   await expect(httpGateway({}, { auth: { tokens: { ann: ANN }, operators: ['bob'] } })).rejects.toThrow(
-    /auth\.operators\[0\]: not a name in auth\.tokens/,
+    /auth\.operators\[0\]: neither a name in auth\.tokens/,
   );
 });

@@ -19,6 +19,7 @@ import {
   callsQuery,
   emptyBody,
   page,
+  resultSchema,
   summarySchema,
   type Call,
 } from './schemas.ts';
@@ -41,7 +42,8 @@ export const callRoutes = [
     run: async ({ gateway, person, query }) => {
       // What other gateways left there is not kept up to date here.
       if (gateway.recorder === undefined) return { body: { items: [] } };
-      const { limit } = query;
+      const { limit, principal = person.principal } = query;
+      if (!maySee(person, { principal })) return { body: { items: [] } };
       const found = await gateway.store.history.read({
         ...filterOf(query, person),
         order: 'newest',
@@ -72,6 +74,21 @@ export const callRoutes = [
     },
   }),
   route({
+    method: 'GET',
+    path: '/calls/{id}/result',
+    summary: 'The result of a call, also one that is too large for the history, as long as its task is kept',
+    replies: { 200: { description: 'The result as the server gave it', schema: resultSchema } },
+    run: async ({ gateway, person, named }) => {
+      const { result, taskId, sessionId, principal: owner } = await requireCall(gateway, person, named);
+      if (result !== undefined) return { body: result };
+      const found = taskId && (await doAnywhere(gateway, person, { do: 'result', sessionId, owner, taskId }));
+      if (found) return { body: found };
+      throw notFound(
+        'the call has no result here: it was too large for the history (history.entryBytes), or there is none',
+      );
+    },
+  }),
+  route({
     method: 'POST',
     path: '/calls/{id}/cancel',
     summary: 'Cancels a call, and its work on the server',
@@ -95,14 +112,15 @@ export const callRoutes = [
   }),
 ];
 
-function filterOf(query: Filters, { principal, operator }: Person): HistoryFilter {
+function filterOf(query: Filters, person: Person): HistoryFilter {
   const { status, task, server, tool, session, text, outcome, from, to } = query;
+  const principal = person.operator ? query.principal : person.principal;
   const statuses = statusesOf(status, outcome);
   // Calls that are only counted have no task, no session and no outcome of their own.
   const countsToo = task !== true && session === undefined && statuses === undefined && status !== 'ended';
   return {
     kinds: countsToo ? ['call', 'summary'] : ['call'],
-    ...(operator ? {} : { principal }),
+    ...(principal !== undefined && { principal }),
     // With an index for those that go on.
     ...(status !== 'all' && { active: status !== 'ended' }),
     ...(statuses !== undefined && { statuses }),

@@ -4,7 +4,11 @@ import { ApiError } from '../api-error.ts';
 
 /** The place in a list after an entry, as clients carry it. */
 export function cursorAfter(entry: HistoryEntry): string {
-  return Buffer.from(JSON.stringify([beganAt(entry), entry.id])).toString('base64url');
+  return cursorAt({ at: beganAt(entry), id: entry.id });
+}
+
+export function cursorAt({ at, id }: HistoryCursor): string {
+  return Buffer.from(JSON.stringify([at, id])).toString('base64url');
 }
 
 export function readCursor(cursor: string | undefined): { cursor?: HistoryCursor } {

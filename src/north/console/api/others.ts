@@ -1,9 +1,39 @@
-import * as z from 'zod';
+import type * as z from 'zod';
+import type { Gateway } from '../../../core/gateway.ts';
 import { ALL_SERVERS } from '../../../core/groups.ts';
+import { messageOf } from '../../../lib/log.ts';
 import { VERSION } from '../../../lib/version.ts';
 import { liveSessions } from '../live/live-views.ts';
+import { dormantSessions } from '../live/sessions.ts';
+import type { Person } from '../person.ts';
+import { cursorAt, readCursor } from './cursor.ts';
 import { route } from './route.ts';
-import { meSchema, sessionSchema } from './schemas.ts';
+import { meSchema, page, sessionSchema, sessionsQuery, type SessionItem } from './schemas.ts';
+
+/** Those in memory are few enough for one page; the others follow page by page. */
+async function sessionsPage(
+  gateway: Gateway,
+  person: Person,
+  { state, cursor, limit }: z.output<typeof sessionsQuery>,
+): Promise<{ items: SessionItem[]; next?: string }> {
+  const live = state === 'dormant' || cursor !== undefined ? [] : await liveSessions(gateway, person);
+  if (state === 'live') return { items: live };
+  const reading = dormantSessions(gateway, person, { ...readCursor(cursor), limit: limit + 1 });
+  const found = await reading.catch((error: unknown) => {
+    if (live.length === 0) throw error;
+    // What is in memory can be shown also while the store is away.
+    gateway.log.warn('dormant_sessions_not_read', { error: messageOf(error) });
+    return [];
+  });
+  const shown = found.slice(0, limit);
+  const last = found.length > limit ? shown.at(-1) : undefined;
+  // One that has just been restored, or left.
+  const ids = new Set(live.map(({ id }) => id));
+  return {
+    items: [...live, ...shown.filter(({ id }) => !ids.has(id))],
+    ...(last && { next: cursorAt({ at: last.lastActiveAt, id: last.id }) }),
+  };
+}
 
 export const otherRoutes = [
   route({
@@ -11,7 +41,7 @@ export const otherRoutes = [
     path: '/me',
     summary: 'Who is signed in, and at which gateway',
     replies: { 200: { description: 'The person and the gateway', schema: meSchema } },
-    run: async ({ gateway, person, history, startedAt, hubUrl }) => {
+    run: async ({ gateway, person, history, startedAt, hubUrl, demo }) => {
       const id = gateway.store.cluster?.gatewayId;
       return {
         body: {
@@ -19,6 +49,7 @@ export const otherRoutes = [
           gateway: { ...(id !== undefined && { id }), version: VERSION, startedAt },
           history,
           endpoints: { hub: hubUrl, all: `${hubUrl}/${ALL_SERVERS}` },
+          demo: demo !== undefined && gateway.recorder !== undefined && gateway.registry.mayAdd(person.principal),
         },
       };
     },
@@ -26,8 +57,9 @@ export const otherRoutes = [
   route({
     method: 'GET',
     path: '/sessions',
-    summary: 'The sessions that gateways have in memory: who is connected, and what they hold',
-    replies: { 200: { description: 'All sessions', schema: z.object({ items: z.array(sessionSchema) }) } },
-    run: async ({ gateway, person }) => ({ body: { items: await liveSessions(gateway, person) } }),
+    summary: 'Sessions: who is connected, and what they hold; those in use first, then those that are only stored',
+    query: sessionsQuery,
+    replies: { 200: { description: 'A page of sessions', schema: page(sessionSchema) } },
+    run: async ({ gateway, person, query }) => ({ body: await sessionsPage(gateway, person, query) }),
   }),
 ];

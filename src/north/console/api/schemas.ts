@@ -86,6 +86,8 @@ export const callDetailsSchema = call
   })
   .meta({ id: 'CallDetails' });
 
+export const resultSchema = z.looseObject({ content: z.array(json).optional() });
+
 export const summarySchema = z
   .object({
     kind: z.literal('summary'),
@@ -130,6 +132,8 @@ const server = z.object({
 });
 
 export const serverSchema = server.meta({ id: 'Server' });
+
+export const goneSchema = z.object({ name: z.string(), gone: z.literal(true) });
 
 export const toolSchema = z
   .looseObject({
@@ -176,6 +180,9 @@ export const sessionSchema = z
     createdAt: time,
     lastActiveAt: time,
     connected: z.boolean().describe('Its client is there: it has a request or a stream open'),
+    state: z
+      .enum(['connected', 'away', 'dormant'])
+      .describe('dormant: it is only stored, since no client has used it after a restart'),
     tasks: z.object({ running: z.int(), ended: z.int() }),
     questions: z.int().describe('How many are open'),
     servers: z.array(z.string()).describe('The servers that it is connected to'),
@@ -192,6 +199,7 @@ export const meSchema = z
     gateway: z.object({ id: z.string().optional(), version: z.string(), startedAt: time }),
     history: z.object({ keepMs: z.int(), callsPerSecond: z.int() }),
     endpoints: z.object({ hub: z.string(), all: z.string() }),
+    demo: z.boolean().describe('Whether the person can start the demo with `POST /demo`'),
   })
   .meta({ id: 'Me' });
 
@@ -266,11 +274,24 @@ export const callsQuery = z.strictObject({
   server: name.optional(),
   tool: name.optional(),
   session: name.optional(),
+  principal: name.optional().describe('Whose calls, for operators'),
   text,
   outcome: z.enum(['completed', 'failed', 'cancelled', 'expired', 'lost']).optional(),
   from: moment.describe('They began at this time or later'),
   to: moment.describe('They began before this time'),
   ...paging,
+});
+
+export const sessionsQuery = z.strictObject({
+  state: z
+    .enum(['live', 'dormant', 'all'])
+    .default('all')
+    .describe('Those that gateways have in memory, which all are on the first page, or those that are only stored'),
+  ...paging,
+});
+
+export const serverQuery = z.strictObject({
+  principal: name.optional().describe('Whose server, where several principals have one of that name'),
 });
 
 export const eventsQuery = z.strictObject({

@@ -13,7 +13,9 @@ import {
   callSchema,
   emptyBody,
   errorSchema,
+  goneSchema,
   serverDetailsSchema,
+  serverQuery,
   serverSchema,
   tryBody,
   type ServerDetails,
@@ -33,8 +35,11 @@ export const serverRoutes = [
     method: 'GET',
     path: '/servers/{name}',
     summary: 'One server, with its tools and its log',
+    query: serverQuery,
     replies: { 200: { description: 'The server', schema: serverDetailsSchema } },
-    run: async ({ gateway, person, named }) => ({ body: await detailsOf(gateway, person, named) }),
+    run: async ({ gateway, person, named, query }) => ({
+      body: await detailsOf(gateway, person, named, query.principal),
+    }),
   }),
   route({
     method: 'POST',
@@ -61,18 +66,51 @@ export const serverRoutes = [
       409: { description: 'The history is turned off', schema: errorSchema },
     },
     run: async ({ gateway, person, named, body }) => {
-      if (gateway.recorder === undefined) {
-        throw new ApiError(409, 'history_off', 'trying a tool needs the history; set history.keepMs above 0');
-      }
+      if (gateway.recorder === undefined) throw historyOff();
       const work = { do: 'try' as const, server: named, tool: body.tool, arguments: body.arguments };
       const { callId } = (await doAnywhere(gateway, person, work)) as { callId: string };
       return { status: 202, body: callItem(await requireCall(gateway, person, callId)) };
     },
   }),
+  route({
+    method: 'POST',
+    path: '/servers/{name}/remove',
+    summary: 'Removes a server that a client of the person, or the console, has added; its running calls fail',
+    body: emptyBody,
+    replies: {
+      200: { description: 'It is gone', schema: goneSchema },
+      403: { description: 'It is in the config file', schema: errorSchema },
+    },
+    run: async ({ gateway, person, named }) => {
+      await doAnywhere(gateway, person, { do: 'remove', server: named });
+      return { body: { name: named, gone: true } };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/demo',
+    summary: 'Adds the demo server for the person, and runs two of its tools: one makes progress, one asks a question',
+    body: emptyBody,
+    replies: {
+      202: { description: 'The call that asks', schema: callSchema },
+      403: { description: 'The person may not add servers', schema: errorSchema },
+      409: { description: 'There is no demo here, or its name is taken', schema: errorSchema },
+    },
+    run: async ({ gateway, person, demo: config }) => {
+      if (gateway.recorder === undefined) throw historyOff();
+      if (config === undefined) throw new ApiError(409, 'no_demo', 'this gateway has no demo; run `meanwhile demo`');
+      const { callId } = (await doAnywhere(gateway, person, { do: 'demo', config })) as { callId: string };
+      return { status: 202, body: callItem(await requireCall(gateway, person, callId)) };
+    },
+  }),
 ];
 
-async function detailsOf(gateway: Gateway, person: Person, name: string): Promise<ServerDetails> {
-  const found = await lookEverywhere(gateway, person, { do: 'server', server: name });
+function historyOff(): ApiError {
+  return new ApiError(409, 'history_off', 'trying a tool needs the history; set history.keepMs above 0');
+}
+
+async function detailsOf(gateway: Gateway, person: Person, name: string, principal?: string): Promise<ServerDetails> {
+  const found = await lookEverywhere(gateway, person, { do: 'server', server: name, principal });
   const server = mergedDetails(found as ServerDetails[]);
   if (server === undefined) throw noServer(gateway, person, name);
   const [withCalls = server] = await withFigures(gateway, person, [server]);

@@ -1,4 +1,5 @@
 import type { Gateway } from '../../../core/gateway.ts';
+import type { ServerConfig } from '../../../core/ports.ts';
 import type { LiveViews } from '../live/live-views.ts';
 
 /** What the routes of the API work with. */
@@ -10,4 +11,6 @@ export interface Services {
   /** The address of the hub. */
   hubUrl: string;
   history: { keepMs: number; callsPerSecond: number };
+  /** The server of the demonstration. */
+  demo: ServerConfig | undefined;
 }

@@ -1,11 +1,12 @@
 /** What the history says of servers: how many calls they had, and how long these took. */
 
-import type { CallEntry } from '../../../core/history/entry.ts';
+import type { CallEntry, HistoryEntry } from '../../../core/history/entry.ts';
 import type { Gateway } from '../../../core/gateway.ts';
 import type { History, ServerTally } from '../../../core/ports.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Server } from '../api/schemas.ts';
 import type { Person } from '../person.ts';
+import { sharedNames } from './servers.ts';
 
 const HOUR_MS = 3_600_000;
 /** How long a count is used. */
@@ -14,27 +15,34 @@ const TALLY_MS = 2000;
 const LATEST_CALLS = 200;
 
 export async function withFigures<T extends Server>(
-  { store: { history }, clock }: Gateway,
-  { principal, operator }: Person,
+  gateway: Gateway,
+  person: Person,
   servers: readonly T[],
 ): Promise<T[]> {
-  const whose = operator ? {} : { principal };
+  const {
+    store: { history },
+    clock,
+  } = gateway;
+  const whose = person.operator ? {} : { principal: person.principal };
   const only = servers.length === 1 ? { server: servers[0]?.name ?? '' } : {};
-  const [counts, calls] = await Promise.all([
-    tallyOf(history, clock, whose.principal),
-    history.read({ kinds: ['call'], statuses: ['completed'], order: 'newest', limit: LATEST_CALLS, ...whose, ...only }),
-  ]);
-  return servers.map((server) => {
-    const tally = counts.find((each) => each.server === server.name);
-    const latencyMs = median(
-      calls.flatMap((call) => (call.kind === 'call' && call.server === server.name ? durationOf(call) : [])),
-    );
-    return {
-      ...server,
-      calls: { lastHour: tally?.calls ?? 0, errors: tally?.errors ?? 0 },
-      ...(latencyMs !== undefined && { latencyMs }),
-    };
-  });
+  const latest = { kinds: ['call'], statuses: ['completed'], order: 'newest', limit: LATEST_CALLS } as const;
+  const calls = await history.read({ ...latest, ...whose, ...only });
+  const shared = sharedNames(gateway, person);
+  return Promise.all(
+    servers.map(async (server) => {
+      // Of several servers of one name, each has the calls of its own principal.
+      const owner = shared.has(server.name) ? (server.principal ?? person.principal) : whose.principal;
+      const tally = (await tallyOf(history, clock, owner)).find((each) => each.server === server.name);
+      const isOwn = (call: HistoryEntry): call is CallEntry =>
+        call.kind === 'call' && call.server === server.name && (owner === undefined || call.principal === owner);
+      const latencyMs = median(calls.filter(isOwn).flatMap(durationOf));
+      return {
+        ...server,
+        calls: { lastHour: tally?.calls ?? 0, errors: tally?.errors ?? 0 },
+        ...(latencyMs !== undefined && { latencyMs }),
+      };
+    }),
+  );
 }
 
 interface Tally {

@@ -26,8 +26,15 @@ export function serversHere(gateway: Gateway, person: Person): Server[] {
   return shownTo(gateway, person).map((server) => serverItem(server, sessionsAt(gateway, person, server)));
 }
 
-export async function serverDetailsHere(gateway: Gateway, person: Person, name: string): Promise<ServerDetails> {
-  const server = shownTo(gateway, person).find((each) => each.name === name);
+/** Without `principal`, of several servers of that name the person's own one. */
+export async function serverDetailsHere(
+  gateway: Gateway,
+  person: Person,
+  { server: name, principal }: { server: string; principal?: string | undefined },
+): Promise<ServerDetails> {
+  const server = shownTo(gateway, person).find(
+    (each) => each.name === name && (principal === undefined || (each.principal ?? person.principal) === principal),
+  );
   if (server === undefined) throw noServer(gateway, person, name);
   const sessions = sessionsAt(gateway, person, server);
   const tools = await toolsIn(gateway, person, server, sessions);
@@ -39,7 +46,7 @@ export async function serverDetailsHere(gateway: Gateway, person: Person, name: 
 }
 
 export function noServer(gateway: Gateway, person: Person, name: string): Error {
-  const names = shownTo(gateway, person).map((server) => server.name);
+  const names = [...new Set(shownTo(gateway, person).map((server) => server.name))];
   return notFound(`no server '${name}'; ${names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`}`);
 }
 
@@ -77,10 +84,14 @@ function merged(one: Server, other: Server): Server {
 
 /** Those of the person's own principal; an operator also sees those that clients of others added. */
 function shownTo({ registry }: Gateway, { principal, operator }: Person): Shown[] {
-  const own: Shown[] = registry.of(principal).list();
-  const names = new Set(own.map(({ name }) => name));
-  const others = operator ? registry.addedByOthers(principal).filter(({ name }) => !names.has(name)) : [];
-  return [...own, ...others];
+  return [...registry.of(principal).list(), ...(operator ? registry.addedByOthers(principal) : [])];
+}
+
+/** The names of which the person sees servers of several principals. */
+export function sharedNames(gateway: Gateway, person: Person): Set<string> {
+  const seen = new Set<string>();
+  const names = shownTo(gateway, person).map(({ name }) => name);
+  return new Set(names.filter((name) => seen.size === seen.add(name).size));
 }
 
 /** The sessions that are connected to it, or have tried. */

@@ -1,5 +1,6 @@
 import type { Gateway } from '../../../core/gateway.ts';
-import { CONSOLE_STATE } from '../../../core/session/kind.ts';
+import type { DormantQuery, SessionRecord } from '../../../core/ports.ts';
+import { CONSOLE_STATE, programOf } from '../../../core/session/kind.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { hasEnded } from '../../../core/task/task.ts';
 import type { SessionItem } from '../api/schemas.ts';
@@ -14,9 +15,30 @@ export function sessionsHere({ sessions, store }: Gateway, person: Person): Sess
 }
 
 function sessionItem(session: Session): SessionItem {
-  const { id, principal, view, owner, client, program, createdAt, lastActiveAt, tasks, interactions } = session;
+  const { tasks, interactions, isAttended: connected } = session;
   const all = tasks.list();
   const ended = all.filter(hasEnded).length;
+  return {
+    ...aboutSession(session),
+    connected,
+    state: connected ? 'connected' : 'away',
+    tasks: { running: all.length - ended, ended },
+    questions: interactions.size,
+    servers: session.connections.flatMap(([server, { status }]) => (status.state === 'connected' ? [server] : [])),
+  };
+}
+
+type About = Pick<SessionRecord, 'id' | 'principal' | 'view' | 'owner' | 'createdAt' | 'lastActiveAt'>;
+
+function aboutSession({
+  id,
+  principal,
+  view,
+  owner,
+  createdAt,
+  lastActiveAt,
+}: About): Omit<SessionItem, 'connected' | 'state' | 'tasks' | 'questions' | 'servers'> {
+  const program = programOf(owner);
   const isConsole = view.kind === 'hub' && owner.kind === 'state' && owner.name === CONSOLE_STATE;
   return {
     id,
@@ -25,14 +47,27 @@ function sessionItem(session: Session): SessionItem {
     view: isConsole ? 'console' : view.kind,
     ...(view.kind === 'direct' && { server: view.server }),
     ...(view.kind === 'group' && { group: view.group }),
-    ...(client && { protocolVersion: client.protocolVersion }),
+    ...(owner.kind === 'client' && { protocolVersion: owner.client.protocolVersion }),
     createdAt,
     lastActiveAt,
-    connected: session.isAttended,
-    tasks: { running: all.length - ended, ended },
-    questions: interactions.size,
-    servers: session.connections.flatMap(([server, { status }]) => (status.state === 'connected' ? [server] : [])),
   };
+}
+
+/** A page of the sessions that are only stored: their clients have not come back since a restart. */
+export async function dormantSessions(
+  { store }: Gateway,
+  { principal, operator }: Person,
+  query: Pick<DormantQuery, 'cursor' | 'limit'>,
+): Promise<SessionItem[]> {
+  const found = await store.dormantSessions({ ...query, ...(!operator && { principal }) });
+  return found.map(({ record, tasks, questions }) => ({
+    ...aboutSession(record),
+    connected: false,
+    state: 'dormant',
+    tasks,
+    questions,
+    servers: [],
+  }));
 }
 
 /** Those of all gateways, the ones that were used last first. */

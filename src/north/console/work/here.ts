@@ -5,6 +5,9 @@ import type { Person } from '../person.ts';
 import { answerHere } from './answer.ts';
 import { cancelHere } from './cancel.ts';
 import { questionHere } from './question.ts';
+import { demoHere } from './demo.ts';
+import { removeHere } from './remove.ts';
+import { resultHere } from './result.ts';
 import { connectHere, tryHere } from './try-tool.ts';
 import type { Work } from './work.ts';
 
@@ -17,14 +20,20 @@ export async function doHere(gateway: Gateway, person: Person, work: Work): Prom
       return questionHere(gateway, work);
     case 'cancel':
       return cancelHere(gateway, person, work);
+    case 'result':
+      return resultHere(gateway, work);
     case 'connect':
       return connectHere(gateway, person, work);
     case 'try':
       return tryHere(gateway, person, work);
+    case 'demo':
+      return demoHere(gateway, person, work);
+    case 'remove':
+      return removeHere(gateway, person, work);
     case 'servers':
       return serversHere(gateway, person);
     case 'server':
-      return serverDetailsHere(gateway, person, work.server);
+      return serverDetailsHere(gateway, person, work);
     case 'sessions':
       return sessionsHere(gateway, person);
     default:

@@ -14,7 +14,7 @@ import type { Person } from '../person.ts';
 import type { ConnectWork, TryWork } from './work.ts';
 
 /** Throws where another gateway has the states of the principal. */
-async function consoleSession(gateway: Gateway, { principal }: Person): Promise<Session> {
+export async function consoleSession(gateway: Gateway, { principal }: Person): Promise<Session> {
   const session = await gateway.stateOf({ principal, view: HUB_VIEW, name: CONSOLE_STATE });
   session.touch();
   // The page hears of everything by the stream of the console, and nobody else reads these.

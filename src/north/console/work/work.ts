@@ -3,6 +3,7 @@
  * see what a gateway holds in memory.
  */
 
+import type { ServerConfig } from '../../../core/ports.ts';
 import type { AnswerBody } from '../api/schemas.ts';
 
 /** A session, and whose it is. */
@@ -30,6 +31,12 @@ export interface CancelWork extends InSession {
   taskId?: string | undefined;
 }
 
+/** What a task returned, as long as its session keeps it. */
+export interface ResultWork extends InSession {
+  do: 'result';
+  taskId: string;
+}
+
 /** In the session that the person has for the console. */
 export interface ConnectWork {
   do: 'connect';
@@ -43,10 +50,32 @@ export interface TryWork {
   arguments: Record<string, unknown>;
 }
 
+/** Adds the server of the demonstration, if it is not there, and runs its tools. */
+export interface DemoWork {
+  do: 'demo';
+  config: ServerConfig;
+}
+
+export interface RemoveWork {
+  do: 'remove';
+  server: string;
+}
+
 /** What a session does. */
-export type Action = AnswerWork | QuestionWork | CancelWork | ConnectWork | TryWork;
+export type Action =
+  | AnswerWork
+  | QuestionWork
+  | CancelWork
+  | ConnectWork
+  | TryWork
+  | DemoWork
+  | RemoveWork
+  | ResultWork;
 
 /** What a gateway shows of its sessions, and of their connections to servers. */
-export type Look = { do: 'servers' } | { do: 'server'; server: string } | { do: 'sessions' };
+export type Look =
+  | { do: 'servers' }
+  | { do: 'server'; server: string; principal?: string | undefined }
+  | { do: 'sessions' };
 
 export type Work = Action | Look;

@@ -1,0 +1,33 @@
+import type { Call, Server } from '../../lib/api-items.ts';
+
+/** As links name a server: with its principal if a client of somebody else added it. */
+export type ServerName = Pick<Server, 'name' | 'principal'>;
+
+/** Clients of several principals may have added servers of the same name. */
+export function serverKey({ name, principal = '' }: ServerName): string {
+  return `${principal}\n${name}`;
+}
+
+export function byName(a: ServerName, b: ServerName): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return (a.principal ?? '') < (b.principal ?? '') ? -1 : 1;
+}
+
+interface Servers {
+  get: (key: string) => Server | undefined;
+  all: () => Server[];
+}
+
+/** The server that a link names; without a principal, the person's own one comes first. */
+export function findServer(servers: Servers, name: string, principal: string | undefined): Server | undefined {
+  const own = servers.get(serverKey({ name, ...(principal !== undefined && { principal }) }));
+  return own ?? (principal === undefined ? servers.all().find((server) => server.name === name) : undefined);
+}
+
+/** The server of a call. */
+export function serverOf(
+  servers: Servers,
+  { server: name, principal }: Pick<Call, 'server' | 'principal'>,
+): ServerName {
+  return servers.get(serverKey({ name, principal })) === undefined ? { name } : { name, principal };
+}

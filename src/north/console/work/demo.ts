@@ -1,0 +1,38 @@
+/** The demonstration: a server of this program, of which one call makes progress and another asks a question. */
+
+import type { Gateway } from '../../../core/gateway.ts';
+import type { ServerConfig } from '../../../core/ports.ts';
+import { withinLimits } from '../../carrier.ts';
+import { whenStored } from '../../commit-gate.ts';
+import { ApiError } from '../api-error.ts';
+import type { Person } from '../person.ts';
+import { consoleSession, tryHere } from './try-tool.ts';
+import type { DemoWork } from './work.ts';
+
+/** The second one where the person has another server of the first name. */
+const NAMES = ['demo', 'meanwhile-demo'];
+
+const REPORT = { tool: 'slow_report', arguments: { topic: 'lemonade', seconds: 30 } };
+const BOOKING = { tool: 'book_table', arguments: { restaurant: "Luigi's", people: 2, time: 'tonight 19:30' } };
+
+/** Returns the id of the call that asks. */
+export async function demoHere(gateway: Gateway, person: Person, { config }: DemoWork): Promise<{ callId: string }> {
+  const known = gateway.registry.of(person.principal);
+  const server = NAMES.find((name) => isDemo(known.get(name)?.config ?? config, config));
+  if (server === undefined) {
+    const message = `there are other servers called ${NAMES.join(' and ')}; remove one of them to see the demo`;
+    throw new ApiError(409, 'name_taken', message);
+  }
+  if (known.get(server)?.addedBy !== 'config file') {
+    const session = await consoleSession(gateway, person);
+    await withinLimits(session, undefined, async () => gateway.servers.add(session, server, config));
+    await whenStored([gateway.store]);
+  }
+  await tryHere(gateway, person, { do: 'try', server, ...REPORT });
+  return tryHere(gateway, person, { do: 'try', server, ...BOOKING });
+}
+
+/** Also that of another version of the program, which was added before and is somewhere else. */
+function isDemo(known: ServerConfig, demo: ServerConfig): boolean {
+  return 'command' in known && 'command' in demo && known.args?.at(-1) === demo.args?.at(-1);
+}
