@@ -3,18 +3,19 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
-import type { Gateway } from './core/gateway.ts';
+import type { Gateway, GatewayParts } from './core/gateway.ts';
 import type { Observed } from './core/observer.ts';
 import type { Models, ServerConfig, Store } from './core/ports.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { stderrLog, type Log } from './lib/log.ts';
 import { isPostgresUrl } from './lib/postgres-url.ts';
-import type { HttpListener } from './north/http/listener.ts';
+import type { HttpListener, HttpSettings } from './north/http/listener.ts';
 import type { IssuerAuth } from './north/http/protected-resource.ts';
 import { clashIn } from './north/all/clashes.ts';
 import { Hub } from './north/hub/hub.ts';
 import type { StdioStreams } from './north/stdio/listener.ts';
+import type { TestOutcome } from './notify/start.ts';
 import { Program } from './program.ts';
 import { createBackends } from './south/backends.ts';
 import { StoreError } from './store/store-error.ts';
@@ -23,6 +24,7 @@ import { openSqliteStore } from './store/sqlite/store.ts';
 export type { Config } from './config/schema.ts';
 export { loadConfig } from './config/load.ts';
 export { exportStore, inspectStore, openAuditToRead, pruneStore } from './store/commands.ts';
+export type { TestOutcome };
 export type { KindSummary, PruneReport, StoreSummary } from './store/summary.ts';
 
 export interface RunningGateway {
@@ -51,7 +53,8 @@ export async function startHttp(
   clock: Clock = systemClock,
 ): Promise<HttpGateway> {
   logWarnings(config, log);
-  const program = await startProgram(config, log, clock);
+  const links: Links = {};
+  const program = await startProgram(config, log, clock, links);
   const { gateway } = program;
   const metrics = async (): Promise<{ contentType: string; text: string }> =>
     (await import('./telemetry/start.ts')).metricsText(gateway, config.servers);
@@ -67,11 +70,11 @@ export async function startHttp(
       ...(config.demo && { demo: config.demo }),
     };
     const issuerAuth = await loadIssuerAuth(config.settings, log, clock);
-    const { listener, url } = await program.listen(
-      { hub: new Hub(gateway) },
-      { ...config.settings, metrics, console, issuerAuth },
-    );
+    const { answerPages, allowedHosts } = forPeople(config.settings);
+    const settings = { ...config.settings, allowedHosts, metrics, console, issuerAuth, answerPages };
+    const { listener, url } = await program.listen({ hub: new Hub(gateway) }, settings);
     const consoleUrl = consoleOf(url);
+    links.base = new URL(consoleUrl).origin;
     log.info('listening', { url });
     log.info('console', { url: consoleUrl, open: 'meanwhile console' });
     return { gateway, log, url, console: { url: consoleUrl, key }, listener, close: async () => program.close() };
@@ -79,6 +82,28 @@ export async function startHttp(
     await program.close();
     throw error;
   }
+}
+
+/** Where people reach the gateway, once it listens. */
+interface Links {
+  base?: string;
+}
+
+const originOf = (url: string | undefined): string | undefined => (url === undefined ? undefined : new URL(url).origin);
+
+/** What people need who follow links in messages: the host that these name, and pages that answer questions. */
+function forPeople({
+  notify,
+  publicUrl,
+  allowedHosts,
+}: Config['settings']): Pick<HttpSettings, 'answerPages' | 'allowedHosts'> {
+  if (notify === undefined) return { answerPages: undefined, allowedHosts };
+  const { targets } = notify;
+  const withLinks = Object.keys(targets).filter((name) => targets[name]?.answerLinks);
+  return {
+    answerPages: withLinks.length === 0 ? undefined : { targets: withLinks },
+    allowedHosts: publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname],
+  };
 }
 
 /** Checks access tokens, where the configuration names authorization servers. */
@@ -180,10 +205,28 @@ async function startTraces(otel: Config['otel'], observed: Observed, log: Log): 
   return stop ?? (async () => {});
 }
 
+/** Sends a test message to the targets of these names. */
+export async function testNotify(
+  { notify, publicUrl }: Config['settings'],
+  names: readonly string[],
+): Promise<TestOutcome[]> {
+  if (notify === undefined) return [];
+  const { testTargets } = await import('./notify/start.ts');
+  return testTargets(notify, names, systemClock, originOf(publicUrl));
+}
+
+/** Nothing of it is loaded unless it is configured. */
+async function notifierFor({ notify, publicUrl }: Config['settings'], links: Links): Promise<GatewayParts['notifier']> {
+  if (notify === undefined) return undefined;
+  const { createNotifier } = await import('./notify/start.ts');
+  return (gateway) => createNotifier({ ...gateway, settings: notify, base: () => originOf(publicUrl) ?? links.base });
+}
+
 async function startProgram(
   { settings, servers, otel }: Pick<Config, 'settings' | 'servers' | 'otel'>,
   log: Log,
   clock: Clock,
+  links: Links = {},
 ): Promise<Program> {
   const { messageBytes } = settings.limits;
   const observed: Observed = {};
@@ -199,6 +242,7 @@ async function startProgram(
       return { store, close: async () => store.close() };
     },
     observed,
+    notifier: await notifierFor(settings, links),
     onClosed: stopTraces,
     policy,
     backends: shareConnections(connections, log, clock),

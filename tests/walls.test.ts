@@ -22,11 +22,12 @@ const DOORS: Record<string, readonly string[]> = {
   store: ['core', 'lib'],
   config: ['core', 'lib'],
   telemetry: ['core', 'lib'],
+  notify: ['core', 'lib'],
   auth: ['core', 'lib'],
   models: ['core', 'lib'],
   program: ['core', 'lib', 'north', 'store'],
   server: ['config', 'core', 'lib', 'north', 'program', 'store'],
-  main: ['auth', 'config', 'core', 'lib', 'models', 'north', 'program', 'south', 'store', 'telemetry'],
+  main: ['auth', 'config', 'core', 'lib', 'models', 'north', 'notify', 'program', 'south', 'store', 'telemetry'],
   demo: ['client', 'config', 'core', 'lib', 'main', 'cli'],
   cli: ['client', 'config', 'core', 'demo', 'lib', 'main'],
   // The page runs in a browser: only pure code is shared with it.
@@ -142,9 +143,17 @@ test('V-2: nothing of metrics and traces is loaded before it is used', () => {
   expect(main?.text).not.toMatch(/from '\.\/telemetry\//);
 });
 
+test('N-1: nothing of notifications is loaded before it is configured', () => {
+  const others = product.filter(({ path }) => roomOf(path) !== 'notify');
+  const mentioning = others.filter(({ text }) => /['/]notify\/start\.ts'/.test(text));
+  expect(mentioning.map(({ path }) => path)).toEqual(['src/main.ts']);
+  expect(mentioning[0]?.text.match(/import\('\.\/notify\/start\.ts'\)/g)).toHaveLength(2);
+  expect(mentioning[0]?.text).not.toMatch(/^import (?!type ).*from '\.\/notify\//m);
+});
+
 /** What is loaded only where it is used: an idle gateway on SQLite has none of it in memory. */
 const LOADED_LATER =
-  /^(?:src\/(?:auth|telemetry|console|models|core\/audit(?=\/(?!open))|store\/(?:audit|postgres)|north\/(?:cluster|console|hub\/tools))\/|node_modules\/(?:zod|undici|jose|postgres|@modelcontextprotocol)\/)/;
+  /^(?:src\/(?:auth|telemetry|console|models|notify|core\/audit(?=\/(?!open))|store\/(?:audit|postgres)|north\/(?:answer|cluster|console|hub\/tools))\/|node_modules\/(?:zod|undici|jose|nodemailer|postgres|@modelcontextprotocol)\/)/;
 
 test('K-1, G-4: a gateway starts without the parts that it may never use', async () => {
   const { metafile } = await build({
@@ -190,10 +199,10 @@ test('walls: the reader of imports sees them, and a circle', () => {
 /** Files whose timers wait for the operating system, which no clock of ours can move. */
 const REAL_TIME = ['src/north/http/response.ts', 'src/north/http/unread.ts'];
 
-test('walls: core, north and south go by a clock that tests can move', () => {
+test('walls: core, north, south and notify go by a clock that tests can move', () => {
   const real = /\b(?:setTimeout|setInterval)\(|Date\.now\(|AbortSignal\.timeout\(|setTimeout as /;
   const found = product
-    .filter(({ path }) => ['core', 'north', 'south'].includes(roomOf(path) ?? ''))
+    .filter(({ path }) => ['core', 'north', 'south', 'notify'].includes(roomOf(path) ?? ''))
     .filter(({ text }) => text.split('\n').some((line) => real.test(line) && !/^\s*(?:\/\/|\*)/.test(line)))
     .map(({ path }) => path);
   expect(found.toSorted()).toEqual(REAL_TIME);

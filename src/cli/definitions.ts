@@ -86,6 +86,10 @@ export const FLAGS = {
   interval: { value: 'TIME', help: 'how often to look, such as 500ms or 10s; default: 2s' },
   once: { help: 'print the state once' },
   follow: { short: 'f', help: 'wait for new questions, and ask them as they come, until stopped' },
+  webhook: {
+    value: 'URL',
+    help: 'through a gateway: the URL to call when the task ends, if notify.taskWebhooks allows it',
+  },
   principal: { value: 'NAME', help: 'who makes the call (default: local), or only lines of this principal' },
   print: { help: 'print the link only; do not open the browser' },
   tool: { value: 'NAME', help: 'only lines of this tool' },
@@ -202,8 +206,17 @@ export const COMMANDS = {
     group: 'people',
     operands: '[url]',
     summary: 'open its console in the browser',
+    together: { with: ['notify'], operands: '[url]', summary: 'open its console; test notifications' },
     flags: ['print', ...GATEWAY],
     flagHelp: GATEWAY_HELP,
+  },
+  notify: {
+    group: 'people',
+    operands: 'test [target] | list [url]',
+    summary: 'send a test message, or list what waits',
+    flags: [...GATEWAY, 'json', 'no-color'],
+    flagHelp: { ...GATEWAY_HELP, config: 'the config file of the gateway: the targets, where it listens, and a token' },
+    complete: ['test', 'list'],
   },
   inbox: {
     group: 'people',
@@ -312,7 +325,7 @@ export const COMMANDS = {
     group: 'client',
     operands: '<server> <tool> [key=value …]',
     summary: 'call a tool',
-    flags: ['args', 'answer', 'out', ...CLIENT],
+    flags: ['args', 'answer', 'out', 'webhook', ...CLIENT],
     flagHelp: CONFIG_OF_SERVER,
   },
   tools: {

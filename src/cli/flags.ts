@@ -38,6 +38,7 @@ export interface Flags extends ConfigFlags {
   follow?: boolean;
   print?: boolean;
   tool?: string;
+  webhook?: string;
   principal?: string;
   kind?: string;
   since?: string;

@@ -87,6 +87,13 @@ end it prints what to put into the .mcp.json of a client.`,
     examples: ['meanwhile demo'],
     exitCodes: 'Exit codes: 0 played, 1 failed, 2 wrong usage, 130 interrupted',
   },
+  notify: {
+    usage: 'notify test [target] [flags]\n       meanwhile notify list [url] [flags]',
+    about: `test sends a test message to one target of meanwhile.notify.targets in the config file, or to all, and tells what happened
+with each. No gateway has to run. list shows what waits at a running gateway, and what was given up.`,
+    examples: ['meanwhile notify test', 'meanwhile notify test phone --config meanwhile.json', 'meanwhile notify list'],
+    exitCodes: 'Exit codes: 0 sent, 1 a target failed, 2 wrong usage or configuration',
+  },
   call: {
     usage: 'call <server> <tool> [key=value …] [key:=json …] [flags]',
     about: `Calls a tool and prints its result. Values are converted to the types of the tool's schema: numbers, true or false, lists

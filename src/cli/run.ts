@@ -26,6 +26,7 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   inbox: async () => (await import('./commands/inbox.ts')).inbox,
   status: async () => (await import('./commands/status.ts')).status,
   watch: async () => (await import('./commands/watch.ts')).watch,
+  notify: async () => (await import('./commands/notify.ts')).notify,
   rules: async () => (await import('./commands/rules.ts')).rules,
   audit: async () => (await import('./commands/audit.ts')).audit,
   store: async () => (await import('./commands/store.ts')).store,

@@ -112,10 +112,22 @@ function valueAt(root: unknown, path: Path): unknown {
 
 // --- What may be shown -------------------------------------------------------------------------------------------
 
-const SECRET_STEPS = new Set<string | number>(['headers', 'env', 'args', 'tokens', 'key', 'content']);
+const SECRET_STEPS = new Set<string | number>([
+  'headers',
+  'env',
+  'args',
+  'tokens',
+  'key',
+  'content',
+  'secret',
+  'token',
+]);
 const LONGEST_SHOWN = 80;
 
-const isSecret = (path: Path): boolean => path.some((step) => SECRET_STEPS.has(step));
+/** The address of a target may give access to it. */
+const isTargetUrl = (path: Path): boolean => path[1] === 'notify' && path.at(-1) === 'url';
+
+const isSecret = (path: Path): boolean => path.some((step) => SECRET_STEPS.has(step)) || isTargetUrl(path);
 
 function show(value: unknown, path: Path): string {
   if (Array.isArray(value)) return 'an array';

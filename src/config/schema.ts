@@ -13,6 +13,7 @@ import { MAX_RULES, ruleSchema } from './rule-schema.ts';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
 import { answersSchema } from './answers.ts';
 import { modelsSchema, type ModelConfig } from './models.ts';
+import { notifySchema } from './notify-schema.ts';
 import { URL_KEYS } from './server-entries.ts';
 
 // --- Servers -----------------------------------------------------------------------------------------------------
@@ -519,6 +520,7 @@ const settings = group('The settings of meanwhile itself.', {
       'Turns the audit record on: `true`, or `{"keepMs", "bytes", "arguments"}`, all optional. A line for each call, question, ' +
         'answer, approval, sign-in and change of a server. Off by default. See docs/AUDIT.md.',
     ),
+  notify: notifySchema.optional(),
   servers: group('Connections to servers.', {
     connect: group('Whether a new session connects to a server at once (`eager`) or on first use (`lazy`).', {
       commands: z.enum(['lazy', 'eager']).default('lazy').describe('When the program of a command server is started.'),

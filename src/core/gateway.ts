@@ -11,6 +11,7 @@ import type { AuditRecorder } from './audit/recorder.ts';
 import type { EventSink } from './event/log.ts';
 import { Recorder } from './history/recorder.ts';
 import { standingAnswers, type StandingAnswers } from './interaction/standing-answers.ts';
+import type { Notifier } from './notify/notifier.ts';
 import type { Observed } from './observer.ts';
 import type { Policy } from './policy/gate.ts';
 import type {
@@ -54,6 +55,8 @@ export interface GatewayParts {
   principals?: readonly string[];
   /** Metrics and traces, once they are in use. */
   observed?: Observed;
+  /** Makes what notifies people; absent if nobody is notified. */
+  notifier?: ((gateway: Pick<Gateway, 'store' | 'clock' | 'log' | 'observed'>) => Notifier) | undefined;
   /** Absent without rules. */
   policy?: Policy | undefined;
   /** Writes the audit record; absent if there is none. */
@@ -107,6 +110,8 @@ export class Gateway {
   /** Writes the history; absent if there is none. */
   readonly recorder: Recorder | undefined;
   readonly audit: AuditRecorder | undefined;
+  /** Absent if nobody is notified. */
+  readonly notifier: Notifier | undefined;
   readonly #backends: Backends;
   readonly #models: Models | undefined;
   readonly #standing: StandingAnswers | undefined;
@@ -172,6 +177,7 @@ export class Gateway {
       settings.history.keepMs === 0
         ? undefined
         : new Recorder({ history, settings: settings.history, shared, log, clock });
+    this.notifier = parts.notifier?.({ store, clock, log, observed });
     this.#ownership =
       cluster &&
       new Ownership({
@@ -204,6 +210,7 @@ export class Gateway {
     }
     this.recorder?.start();
     this.audit?.start();
+    this.notifier?.start();
     const { sessions, tasks } = this.settings;
     this.#stopTimers.push(
       ...(this.recorder ? [] : [this.clock.after(CLEAR_MS, () => this.#clearHistory(), { unref: true })]),
@@ -452,7 +459,7 @@ export class Gateway {
     >,
     store: ClaimedSession,
   ): Session {
-    const { settings, log, observed, recorder, audit, clock, registry } = this;
+    const { settings, log, observed, recorder, audit, notifier, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
       this.tellHub(about.principal, type, server, data);
       this.#neighbourhood?.tell(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
@@ -484,6 +491,7 @@ export class Gateway {
       log,
       observed,
       recorder,
+      notifier,
       policy: this.#policy,
       audit,
       clock,
@@ -712,7 +720,7 @@ export class Gateway {
       ...this.#ending,
       ...this.#endingById.values(),
     ]);
-    await Promise.all([this.recorder?.close(), this.audit?.close()]);
+    await Promise.all([this.recorder?.close(), this.audit?.close(), this.notifier?.close()]);
     this.log.info('registry_shutdown_complete', {});
   }
 

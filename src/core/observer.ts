@@ -23,6 +23,8 @@ export interface Observer {
   storeCommitted(seconds: number, outcome: 'stored' | 'failed'): void;
   /** A request went to the gateway that owns its session. */
   requestForwarded(outcome: ForwardOutcome): void;
+  /** It was tried to deliver a notification. */
+  notificationSent(target: string, outcome: NotificationOutcome): void;
 }
 
 /** A request that is being observed. */
@@ -60,8 +62,8 @@ export interface ObservedServerRequest {
   resumed: boolean;
 }
 
-/** By which way an answer came: a request to the client, a round, a tool of the hub, the console, a terminal, or the config. */
-export type AnsweredVia = 'request' | 'round' | 'tools' | 'console' | 'terminal' | 'rule' | 'model';
+/** By which way an answer came: a request to the client, a round, a tool of the hub, the console, a terminal, the config, or a link in a message. */
+export type AnsweredVia = 'request' | 'round' | 'tools' | 'console' | 'terminal' | 'rule' | 'model' | 'link';
 
 export interface ObservedQuestion {
   kind: InteractionKind;
@@ -77,3 +79,6 @@ export interface ObservedQuestion {
 
 /** `unreachable`: the owner did not take it. `refused`: it does not own the session any more. `broken`: the response was cut. */
 export type ForwardOutcome = 'answered' | 'unreachable' | 'refused' | 'broken';
+
+/** `failed`: it is tried again. `given_up`: it is not. */
+export type NotificationOutcome = 'delivered' | 'failed' | 'given_up';

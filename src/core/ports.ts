@@ -607,6 +607,78 @@ export interface AuditLog {
   trim(before: number, maxBytes: number): Promise<void>;
 }
 
+// --- Notifications -----------------------------------------------------------------------------------------------
+
+/** A notification that waits to be sent. */
+export interface QueuedNotice {
+  /** The same for the same target, event and subject, so that it is queued once. */
+  id: string;
+  target: string;
+  /** The question, task or server that it is about. */
+  subject: string;
+  createdAt: number;
+  /** When it is to be sent. */
+  dueAt: number;
+  /** After that time it is not tried again. */
+  giveUpAt: number;
+  /** After its end it is known until then, so that it is not queued again. */
+  keepUntil: number;
+  /** How often it was tried to send it. */
+  attempts: number;
+  /** The message, as JSON. */
+  data: string;
+}
+
+/** One that this gateway sends; with `claim` it tells its own attempt from those of others. */
+export interface ClaimedNotice extends QueuedNotice {
+  claim: string;
+}
+
+export interface NoticeClaim {
+  target: string;
+  now: number;
+  /** Until then, no other gateway gets them. */
+  until: number;
+  limit: number;
+}
+
+/** What became of a notification, without its message. */
+export interface NoticeState extends Pick<
+  QueuedNotice,
+  'id' | 'target' | 'subject' | 'createdAt' | 'dueAt' | 'attempts'
+> {
+  state: 'waiting' | 'delivered' | 'failed';
+  endedAt?: number;
+  /** Why the last attempt failed. */
+  error?: string;
+}
+
+/** The queue of notifications, which all gateways on a store share. A notification is sent by one of them at a time. */
+export interface Outbox {
+  /** Adds those whose ids are not known. */
+  add(notices: readonly QueuedNotice[]): Promise<void>;
+  /** Removes those that wait and are about one of the subjects. */
+  drop(subjects: readonly string[]): Promise<void>;
+  /** The targets of those that are due, and when the next one is. */
+  due(now: number): Promise<{ targets: string[]; nextAt?: number }>;
+  /** Claims some that are due, and counts the attempt. */
+  claim(claim: NoticeClaim): Promise<ClaimedNotice[]>;
+  /** To be tried again at `dueAt`. Without effect if another gateway has claimed it since. */
+  postpone(
+    notice: Pick<ClaimedNotice, 'id' | 'claim'>,
+    next: { dueAt: number; attempts: number; error?: string },
+  ): Promise<void>;
+  /** It was delivered; or it is given up, unless another gateway has claimed it since. Without another, its last error stays. */
+  end(
+    notice: Pick<ClaimedNotice, 'id' | 'claim'>,
+    outcome: { state: 'delivered' | 'failed'; at: number; error?: string },
+  ): Promise<void>;
+  /** Those that wait and those that failed, the newest first. */
+  list(limit: number): Promise<NoticeState[]>;
+  /** Deletes what need not be known any more, and then the oldest beyond so many: those that have ended first. */
+  trim(now: number, most: number): Promise<void>;
+}
+
 // --- The store ---------------------------------------------------------------------------------------------------
 
 /** The durable state of all sessions, which several gateways may share. A session belongs to the gateway that claimed it. */
@@ -619,6 +691,8 @@ export interface Store {
   readonly history: History;
   /** The audit record, which is loaded on use. */
   openAudit(): Promise<AuditLog>;
+  /** Notifications that wait, or have been sent lately. Empty unless `notify` is configured. */
+  readonly outbox: Outbox;
   /** Claims a session, stored or new; `undefined` while it is claimed already, here or by another gateway. */
   claim(sessionId: string): Promise<ClaimedSession | undefined>;
   /**

@@ -1,6 +1,7 @@
 import type { Because } from '../core/call/request.ts';
 import type {
   ForwardOutcome,
+  NotificationOutcome,
   ObservedQuestion,
   ObservedRequest,
   ObservedServerRequest,
@@ -61,5 +62,9 @@ export class Telemetry implements Observer {
 
   requestForwarded(outcome: ForwardOutcome): void {
     this.metrics?.requestForwarded(outcome);
+  }
+
+  notificationSent(target: string, outcome: NotificationOutcome): void {
+    this.metrics?.notificationSent(target, outcome);
   }
 }

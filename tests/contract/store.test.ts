@@ -7,6 +7,7 @@ import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { MemoryDatabase } from '../support/memory-database.ts';
 import { auditContract } from './audit.contract.ts';
 import { historyContract } from './history.contract.ts';
+import { outboxContract } from './outbox.contract.ts';
 import { storeContract } from './store.contract.ts';
 
 const log = createLog('silent');
@@ -52,6 +53,18 @@ auditContract('sqlite in a file', async () => ({
   store: await openSqliteStore({ path: join(folder, `${++opened}.db`), log }),
 }));
 auditContract('shared by gateways of one process', async () => {
+  const database = new MemoryDatabase();
+  const open = async () => database.open({ shared: true });
+  return { store: await open(), openAnother: open };
+});
+
+outboxContract('sqlite in memory', async () => ({ store: await openSqliteStore({ path: ':memory:', log }) }));
+outboxContract('sqlite in a file', async () => {
+  const path = join(folder, `${++opened}.db`);
+  const open = async () => openSqliteStore({ path, log, shared: true });
+  return { store: await open(), openAnother: open };
+});
+outboxContract('shared by gateways of one process', async () => {
   const database = new MemoryDatabase();
   const open = async () => database.open({ shared: true });
   return { store: await open(), openAnother: open };

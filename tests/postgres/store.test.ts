@@ -18,6 +18,7 @@ import {
 } from '../../src/store/postgres/store.ts';
 import { auditContract } from '../contract/audit.contract.ts';
 import { historyContract } from '../contract/history.contract.ts';
+import { outboxContract } from '../contract/outbox.contract.ts';
 import { storeContract } from '../contract/store.contract.ts';
 import { event, server as serverRecord, session, task } from '../support/records.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
@@ -70,6 +71,11 @@ historyContract('postgres', async () => {
 });
 
 auditContract('postgres', async () => {
+  await empty();
+  return { store: await open(), openAnother: open };
+});
+
+outboxContract('postgres', async () => {
   await empty();
   return { store: await open(), openAnother: open };
 });

@@ -22,6 +22,7 @@ import { hasEnded, type Task } from '../../src/core/task/task.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { MemoryAudit } from './memory-audit.ts';
 import { HistoryData, MemoryHistory } from './memory-history.ts';
+import { MemoryOutbox } from './memory-outbox.ts';
 
 type OwnedKind = Exclude<SessionRecordKind, 'session'>;
 type Rows = { [K in OwnedKind]: Map<string, SessionRecords[K]> };
@@ -51,6 +52,7 @@ export class MemoryDatabase {
   readonly usage = new Map<MemoryStore, LimitUsage>();
   readonly watchers = new Map<ServerWatcher, MemoryStore>();
   readonly history = new HistoryData();
+  readonly outbox = new MemoryOutbox();
   /** Why nothing can be written now. */
   failing: Error | undefined;
   readonly audit = new MemoryAudit();
@@ -92,6 +94,7 @@ class MemoryStore implements Store {
   readonly problem = undefined;
   readonly cluster: ClusterStore | undefined;
   readonly history: MemoryHistory;
+  readonly outbox: MemoryOutbox;
   readonly #id = randomUUID();
   readonly #database: MemoryDatabase;
   #queue: { change: Change; claim: Claim | undefined; sessionId: string }[] = [];
@@ -103,6 +106,7 @@ class MemoryStore implements Store {
     this.#database = database;
     this.cluster = shared ? this.#newCluster() : undefined;
     database.present.add(this.#id);
+    this.outbox = database.outbox;
     this.history = new MemoryHistory(database.history, this.#id, (gateway) => !database.present.has(gateway));
   }
 

@@ -1,5 +1,6 @@
 import { TaskClientError } from '../../client/task-client-error.ts';
 import type { CallToolResult, Tool } from '../../client/types.ts';
+import { WEBHOOK_KEY } from '../../core/notify/session-notifier.ts';
 import { messageOf } from '../../lib/log.ts';
 import { parseArguments, readArguments, type GivenArgument } from '../arguments/given.ts';
 import { toolArguments } from '../arguments/tool-arguments.ts';
@@ -29,7 +30,8 @@ export async function call(line: CommandLine): Promise<number> {
   const answers = new PreparedAnswers(flags.answer);
   return withServer(line, server, async (session) => {
     const args = await argumentsFor(session, name, given, base);
-    return showOutcome(session, name, answers, run(session, name, args, answers));
+    const meta = flags.webhook === undefined ? undefined : { [WEBHOOK_KEY]: flags.webhook };
+    return showOutcome(session, name, answers, run(session, name, { args, meta }, answers));
   });
 }
 
@@ -47,14 +49,14 @@ function checkForm(operands: readonly string[]): void {
 async function run(
   session: ServerSession,
   name: string,
-  args: Record<string, unknown>,
+  { args, meta }: { args: Record<string, unknown>; meta: Record<string, unknown> | undefined },
   answers: PreparedAnswers,
 ): Promise<CallToolResult> {
   for (;;) {
     try {
       return await followCall(session, {
         label: name,
-        start: (signal) => session.client.callToolStream(name, args, undefined, undefined, { signal }),
+        start: (signal) => session.client.callToolStream(name, args, meta, undefined, { signal }),
         answers,
       });
     } catch (error) {

@@ -35,6 +35,7 @@ const ENDED: Record<Exclude<QuestionStatus, 'open'>, string> = {
 const VIA: Record<string, string> = {
   console: 'at the console',
   terminal: 'at a terminal',
+  link: 'with a link in a message',
   client: 'in its client',
   tools: 'with the tools of the hub',
 };

@@ -57,6 +57,7 @@ export const SESSION_STATE: Record<Session['state'], { text: string; tone: strin
 const VIA: Record<string, string> = {
   console: 'in the console',
   terminal: 'in a terminal',
+  link: 'with a link in a message',
   tools: 'through the hub’s tools',
   client: 'in the client',
 };

@@ -18,6 +18,7 @@ import {
   type ServerTask,
   type SessionStore,
 } from '../ports.ts';
+import { webhooksNotAllowed, WEBHOOK_KEY, type SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
 import type { SessionListener } from '../session/listener.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -57,6 +58,8 @@ export interface CallsParts {
   observed?: Observed;
   /** Absent if nothing is recorded. */
   recorder?: SessionListener | undefined;
+  /** Absent if nobody is notified. */
+  notifier?: SessionNotifier | undefined;
   /** Absent without rules. */
   gate?: CallGate | undefined;
   clock: Clock;
@@ -82,6 +85,7 @@ export class Calls {
   readonly #log: Log;
   readonly #observed: Observed;
   readonly #recorder: SessionListener | undefined;
+  readonly #notifier: SessionNotifier | undefined;
   readonly #gate: CallGate | undefined;
   readonly #clock: Clock;
 
@@ -90,6 +94,7 @@ export class Calls {
     this.#live = live;
     this.#observed = observed;
     this.#recorder = parts.recorder;
+    this.#notifier = parts.notifier;
     this.#gate = parts.gate;
     this.#budget = budget;
     this.#tasks = tasks;
@@ -103,13 +108,16 @@ export class Calls {
       // What else ends a task has stopped its call already, or lets it end.
       if (event?.type === 'expire') this.#stop(task, new Error('the task expired'));
       if (event?.type === 'no_room') this.#stop(task, new Error(event.message));
-      if (hasEnded(task) && event !== undefined && !this.#left) this.#recorder?.taskEnded(task);
+      if (!hasEnded(task) || event === undefined || this.#left) return;
+      this.#recorder?.taskEnded(task);
+      this.#notifier?.taskEnded(task);
     });
   }
 
-  execute(connection: Connection, request: CallRequest, caller: Caller): Promise<CallReply> {
+  execute(connection: Connection, given: CallRequest, caller: Caller): Promise<CallReply> {
     return new Promise((resolve) => {
       this.#tasks.assertRoom();
+      const request = given.meta?.[WEBHOOK_KEY] === undefined ? given : this.#withWebhook(given, given.meta);
       const bytes = this.#takeRoom(request);
       let stopListening = (): void => {};
       let unregister: Unregister = () => {};
@@ -149,6 +157,12 @@ export class Calls {
       });
       if (request.asTask) this.#promote(call, 'asked');
     });
+  }
+
+  /** The URL is for the gateway alone: its server does not hear of it. */
+  #withWebhook(request: CallRequest, { [WEBHOOK_KEY]: url, ...meta }: Record<string, unknown>): CallRequest {
+    if (this.#notifier === undefined) throw webhooksNotAllowed();
+    return { ...request, meta, webhook: this.#notifier.webhook(url) };
   }
 
   #start(call: LiveCall, connection: Connection, outgoing: OutgoingCall): Promise<CallOutcome> {
@@ -442,7 +456,7 @@ export class Calls {
 
   #promote(call: LiveCall, because: Because): void {
     if (call.answered) return;
-    const { server, tool, args, program, ttlMs, exposed, meta } = call.request;
+    const { server, tool, args, program, ttlMs, exposed, meta, webhook } = call.request;
     const trace = traceparentIn(meta);
     // From now on the task counts them.
     this.#budget.give(call.bytes);
@@ -453,6 +467,7 @@ export class Calls {
       args,
       ...(program !== undefined && { program }),
       ...(trace !== undefined && { trace }),
+      ...(webhook !== undefined && { webhook }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
       ...(exposed && because !== 'gone' && because !== 'question' && because !== 'approval' && { exposed }),

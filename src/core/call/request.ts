@@ -21,6 +21,8 @@ export interface CallRequest {
   ttlMs?: number;
   /** Goes along as the request's `_meta`. */
   meta?: Record<string, unknown>;
+  /** Called when the task has ended that the call becomes. */
+  webhook?: string;
   /** Whatever else the client sent with it. */
   more?: Record<string, unknown>;
   /** Whether the server may keep it as a task wherever it offers that (as it may unless said otherwise). */

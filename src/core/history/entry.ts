@@ -25,8 +25,8 @@ export type EntryStatus = CallStatus | QuestionStatus;
 /** Where a call was made: through the hub, at the endpoint of a server or a group, or in the console. */
 export type CallView = View['kind'] | 'console';
 
-/** Where an answer came from. `client`: the program that made the call. `tools`: a tool of the hub. `rule`: the config. */
-export type AnswerSource = 'client' | 'tools' | 'console' | 'terminal' | 'rule' | 'model';
+/** Where an answer came from. `client`: the program that made the call. `tools`: a tool of the hub. `rule`: the config. `link`: a link in a message. */
+export type AnswerSource = 'client' | 'tools' | 'console' | 'terminal' | 'rule' | 'model' | 'link';
 
 export interface AnsweredBy {
   principal: string;

@@ -11,6 +11,7 @@ import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
 import type { AnswerSource } from '../history/entry.ts';
+import type { SessionNotifier } from '../notify/session-notifier.ts';
 import type { AnsweredVia, Observed, ObservedQuestion } from '../observer.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
 import type { SessionListener } from '../session/listener.ts';
@@ -59,6 +60,8 @@ export interface RouterParts {
   observed?: Observed;
   /** Absent if nothing is recorded. */
   recorder?: SessionListener | undefined;
+  /** Absent if nobody is notified. */
+  notifier?: SessionNotifier | undefined;
   clock: Clock;
 }
 
@@ -120,6 +123,7 @@ export class InteractionRouter {
       questionBytes: Infinity,
       observed: {},
       recorder: undefined,
+      notifier: undefined,
       ...parts,
     };
     this.#alarm = new Alarm(() => this.sweep(), this.#parts.clock);
@@ -666,15 +670,18 @@ export class InteractionRouter {
     });
   }
 
-  /** Tells the history of an interaction that is open, or whose answer is being stored. */
+  /** Tells the history, and people, of an interaction that is open, or whose answer is being stored. */
   #record({ state, by }: Entry, { restored = false } = {}): void {
-    const { recorder } = this.#parts;
-    if (recorder === undefined || state.phase === 'settled') return;
+    const { recorder, notifier } = this.#parts;
+    if (state.phase === 'settled') return;
     const { id } = state.interaction;
     if (state.phase === 'open') {
-      const isAsked = this.#responders.isClaimed(id) && state.interaction.handledBy === undefined;
-      recorder.questionChanged(state.interaction, state.presented || isAsked, restored);
-    } else if (by !== undefined) recorder.questionAnswered(id, { ...by, via: SOURCES[by.via] });
+      const { handledBy } = state.interaction;
+      const isAsked = state.presented || (this.#responders.isClaimed(id) && handledBy === undefined);
+      recorder?.questionChanged(state.interaction, isAsked, restored);
+      // What a rule or a model answers is no business of people, unless it fails.
+      if (handledBy === undefined) notifier?.questionChanged(state.interaction, isAsked);
+    } else if (by !== undefined) recorder?.questionAnswered(id, { ...by, via: SOURCES[by.via] });
   }
 
   #recordEnd(
@@ -683,7 +690,8 @@ export class InteractionRouter {
     outcome: ObservedQuestion['outcome'],
     reason: string | undefined,
   ): void {
-    const { recorder } = this.#parts;
+    const { recorder, notifier } = this.#parts;
+    notifier?.questionEnded(interaction.id);
     if (recorder === undefined) return;
     const isAnswer = outcome !== 'expired' && outcome !== 'rejected';
     recorder.questionEnded(interaction, {
@@ -825,6 +833,7 @@ const SOURCES: Record<AnsweredVia, AnswerSource> = {
   terminal: 'terminal',
   rule: 'rule',
   model: 'model',
+  link: 'link',
 };
 
 function concernsOpen(effect: Effect): boolean {

@@ -15,6 +15,8 @@ import type { SessionQuotas } from '../gateway-limits.ts';
 import type { AuditRecorder } from '../audit/recorder.ts';
 import type { Recorder } from '../history/recorder.ts';
 import { SessionRecorder } from '../history/session-recorder.ts';
+import type { Notifier } from '../notify/notifier.ts';
+import { SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
 import { hasHubTools, shownServers } from '../groups.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
@@ -44,6 +46,7 @@ import { bothListeners, type RecordedSession, type SessionListener } from './lis
 import type { CoreSettings } from '../settings.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
+import { hasEnded } from '../task/task.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
 import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
@@ -88,6 +91,8 @@ export interface SessionParts {
   observed?: Observed;
   /** Writes the history; absent if there is none. */
   recorder?: Recorder | undefined;
+  /** Absent if nobody is notified. */
+  notifier?: Notifier | undefined;
   /** Absent without rules. */
   policy?: Policy | undefined;
   /** The tools that a person has allowed for the rest of the session, in an earlier run of the program. */
@@ -147,6 +152,7 @@ export class Session {
   /** What it may keep in memory. */
   readonly budget: Budget;
   readonly #recorder: SessionListener | undefined;
+  readonly #notifier: SessionNotifier | undefined;
   /** Absent if there are no models. */
   readonly #models: ModelResponder | undefined;
   readonly #gate: CallGate | undefined;
@@ -209,6 +215,8 @@ export class Session {
       parts.audit?.session(this.recorded, live),
     );
     this.#recorder = recorder;
+    const notifier = parts.notifier && new SessionNotifier(parts.notifier, { id, principal, live, tasks: this.tasks });
+    this.#notifier = notifier;
     const models = parts.models && this.#modelResponder(parts.models);
     this.#models = models;
     this.interactions = new InteractionRouter({
@@ -230,6 +238,7 @@ export class Session {
       questionBytes,
       observed,
       recorder,
+      notifier,
       clock,
     });
     const { tasks, interactions } = this;
@@ -254,6 +263,7 @@ export class Session {
       budget,
       observed,
       recorder,
+      notifier,
       gate,
       clock,
     });
@@ -312,6 +322,7 @@ export class Session {
       const waits = task.unsent === true && task.checkpoint !== undefined;
       if (waits && !task.exposed && this.view.kind !== 'hub') this.tasks.setAbandoned(task.id, true);
     }
+    if (this.#notifier) for (const task of tasks) if (hasEnded(task)) this.#notifier.taskEnded(task);
     for (const server of this.#preferences.servers) this.#restorePreferences(server);
   }
 
@@ -687,9 +698,13 @@ export class Session {
       },
       arrived: (attachment, arrival) => {
         for (const listener of this.onArrived) listener(server, arrival);
+        this.#notifier?.serverBack(server);
         void this.#tellListChanges(server, attachment);
       },
-      lost: (message) => this.#serverLost(server, message),
+      lost: (message) => {
+        this.#notifier?.serverLost(server, message);
+        return this.#serverLost(server, message);
+      },
     });
   }
 

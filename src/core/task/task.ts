@@ -41,6 +41,8 @@ export interface CallDescription {
   trace?: string;
   /** The id of the call in the history. */
   callId?: string;
+  /** The URL that is called when the task has ended. */
+  webhook?: string;
 }
 
 interface TaskFacts extends CallDescription {

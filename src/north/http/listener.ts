@@ -7,6 +7,8 @@ import type { Gateway } from '../../core/gateway.ts';
 import type { Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../../lib/rpc-error.ts';
+import { ANSWER_PATH } from '../../core/notify/answer-link.ts';
+import type { AnswerPages, AnswerSettings } from '../answer/answer-pages.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Console, ConsoleSettings } from '../console/console.ts';
 import type { Person } from '../console/person.ts';
@@ -36,6 +38,8 @@ export interface HttpSettings extends GuardSettings {
   advertise?: string | undefined;
   /** Without it, there is neither a console nor an API. */
   console?: ConsoleSettings;
+  /** Without it, there are no links that answer questions. */
+  answerPages?: AnswerSettings | undefined;
 }
 
 const IN_DOUBT = 'this gateway was suspended and is checking which sessions it still owns; try again';
@@ -63,6 +67,8 @@ export class HttpListener {
   #cluster: Cluster | undefined;
   /** Loaded with the first request for it. */
   #console: Promise<Console> | undefined;
+  /** Loaded with the first request for it. */
+  #answers: Promise<AnswerPages> | undefined;
   /** Where the hub is, once it listens. */
   #url = '';
   #ready = false;
@@ -190,6 +196,11 @@ export class HttpListener {
       await (await this.#console).handle(req, res, path);
       return;
     }
+    if (this.#settings.answerPages !== undefined && path.startsWith(ANSWER_PATH)) {
+      this.#answers ??= this.#loadAnswers(this.#settings.answerPages);
+      await (await this.#answers).handle(req, res, path);
+      return;
+    }
     // Metrics must not wait for a database that cannot be reached: they tell of it.
     if (this.#gateway.isInDoubt && path !== '/metrics' && !(await this.#gateway.certain())) {
       // Another gateway may have the session, and do the same.
@@ -232,6 +243,11 @@ export class HttpListener {
     const { Console } = await import('../console/console.ts');
     const { bodyBytes } = this.#settings.limits;
     return new Console({ gateway: this.#gateway, guard: this.#guard, settings, bodyBytes, hubUrl: this.#url });
+  }
+
+  async #loadAnswers(settings: AnswerSettings): Promise<AnswerPages> {
+    const { AnswerPages } = await import('../answer/answer-pages.ts');
+    return new AnswerPages({ gateway: this.#gateway, guard: this.#guard, settings });
   }
 
   /** A request that another gateway has checked. It is served here or nowhere. */

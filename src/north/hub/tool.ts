@@ -24,6 +24,8 @@ export interface HubCaller {
   isCounted?: true;
   /** The trace context of its request, which goes on to servers. */
   trace?: TraceContext | undefined;
+  /** The URL to call when the task ends that a call becomes, as its client gave it. */
+  webhook?: unknown;
 }
 
 /** The request that a tool of the hub serves. */

@@ -1,6 +1,6 @@
 import type { AddressCheck } from '../../lib/addresses.ts';
 import { HttpConnections, type Undici } from '../../lib/http-connections.ts';
-import { checkedLookup } from './checked-address.ts';
+import { allowedLookup } from './checked-address.ts';
 
 const shared = new Map<string, HttpConnections>();
 
@@ -26,5 +26,5 @@ export function sharedConnections(
 
 /** Connections of one user, to addresses that are allowed. */
 export function ownConnections(undici: Undici, origin: string, isAllowed: AddressCheck | undefined): HttpConnections {
-  return new HttpConnections(undici, origin, isAllowed && { lookup: checkedLookup(isAllowed) });
+  return new HttpConnections(undici, origin, isAllowed && { lookup: allowedLookup(isAllowed) });
 }

@@ -94,6 +94,15 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE meanwhile.audit_state (newest bigint NOT NULL, bytes bigint NOT NULL);
   INSERT INTO meanwhile.audit_state SELECT floor(1000 * extract(epoch FROM clock_timestamp()))::bigint, 0;
   `,
+  // The queue of notifications.
+  `
+  CREATE TABLE meanwhile.outbox (id text COLLATE "C" PRIMARY KEY, target text COLLATE "C" NOT NULL,
+    subject text COLLATE "C" NOT NULL, state text NOT NULL, created_at double precision NOT NULL,
+    due_at double precision NOT NULL, give_up_at double precision NOT NULL, keep_until double precision NOT NULL,
+    attempts integer NOT NULL, claim text, ended_at double precision, error text, data text NOT NULL);
+  CREATE INDEX outbox_by_time ON meanwhile.outbox (due_at, target) WHERE state = 'waiting';
+  CREATE INDEX outbox_by_subject ON meanwhile.outbox (subject) WHERE state = 'waiting';
+  `,
 ];
 
 /** The oldest version that has all that the statements need: `gen_random_uuid` came last. */

@@ -32,6 +32,7 @@ import { isAnswer, openFailure } from './failure.ts';
 import { excessOf } from './fit.ts';
 import { PostgresHistory } from './history.ts';
 import { keyOf } from './key.ts';
+import { PostgresOutbox } from './outbox.ts';
 import { Presence } from './presence.ts';
 import { RecordReader } from './records.ts';
 import { migrate, SCHEMA } from './schema.ts';
@@ -87,6 +88,7 @@ export class PostgresStore implements Store {
   readonly cluster: Cluster;
   readonly cleanUp: CleanUp;
   readonly history: PostgresHistory;
+  readonly outbox: PostgresOutbox;
   readonly #db: Database;
   readonly #log: Log;
   readonly #reader: RecordReader;
@@ -122,6 +124,7 @@ export class PostgresStore implements Store {
     });
     const { gatewayId: gateway } = this.cluster;
     this.history = new PostgresHistory({ db, gateway, log });
+    this.outbox = new PostgresOutbox(db);
     this.#servers = new SharedServers(gateway, this.#reader);
     const onServer = (id: string, data: string | undefined): void => this.#servers.written(id, data);
     const onLost = (claim: Claim): void => {

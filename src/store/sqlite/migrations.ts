@@ -139,6 +139,14 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE audit_state (newest INTEGER NOT NULL, bytes INTEGER NOT NULL);
   INSERT INTO audit_state SELECT 1000 * strftime('%s', 'now'), 0;
   `,
+  // The queue of notifications.
+  `
+  CREATE TABLE outbox (id TEXT PRIMARY KEY, target TEXT NOT NULL, subject TEXT NOT NULL, state TEXT NOT NULL,
+    created_at INTEGER NOT NULL, due_at INTEGER NOT NULL, give_up_at INTEGER NOT NULL, keep_until INTEGER NOT NULL,
+    attempts INTEGER NOT NULL, claim TEXT, ended_at INTEGER, error TEXT, data TEXT NOT NULL);
+  CREATE INDEX outbox_by_time ON outbox (due_at, target) WHERE state = 'waiting';
+  CREATE INDEX outbox_by_subject ON outbox (subject) WHERE state = 'waiting';
+  `,
 ];
 
 /** Brings the store up to date with all steps or none, or refuses it untouched when a newer version of the program wrote it. */

@@ -21,6 +21,7 @@ import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
 import { SqliteHistory } from './history.ts';
 import { isBusy, lockStore, writeOwner, type StoreLock } from './lock.ts';
+import { SqliteOutbox } from './outbox.ts';
 import type { RecordKind, Records } from '../queue.ts';
 import { PreparedStatements, Statements } from './statements.ts';
 import { BUSY_RETRY_MS, PATIENCE_MS, Writer } from './writer.ts';
@@ -82,6 +83,7 @@ const CONSTANT_FENCE = 1;
 export class SqliteStore implements Store {
   readonly cluster = undefined;
   readonly history: SqliteHistory;
+  readonly outbox: SqliteOutbox;
   readonly #claimed = new Set<string>();
   readonly #db: Libsql.Database;
   readonly #options: SqliteStoreOptions;
@@ -103,6 +105,7 @@ export class SqliteStore implements Store {
     });
     this.#fitting = new Fitting(prepared);
     this.history = new SqliteHistory(db, prepared, { path, maxBytes, log });
+    this.outbox = new SqliteOutbox(db, prepared, path);
     this.#writer = new Writer(db, this.#statements, { path, log, maxBytes, observed });
   }
 

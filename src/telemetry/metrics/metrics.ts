@@ -70,6 +70,12 @@ export class Metrics {
     'Requests forwarded to the gateway that owns their session.',
     'outcome',
   );
+  readonly #notifications = counter(
+    'meanwhile_notifications',
+    'Attempts to deliver notifications.',
+    'target',
+    'outcome',
+  );
   readonly #gateway: Gateway;
   /** The names of the servers in the config file. */
   readonly #configured: ReadonlySet<string>;
@@ -109,6 +115,10 @@ export class Metrics {
     this.#forwarded.add(1, outcome);
   }
 
+  notificationSent(target: string, outcome: string): void {
+    this.#notifications.add(1, target, outcome);
+  }
+
   /** All metrics as text. */
   async expose(): Promise<string> {
     const state = await this.#state();
@@ -121,6 +131,7 @@ export class Metrics {
       this.#questions,
       this.#commits,
       this.#forwarded,
+      this.#notifications,
       ...state,
       ...processMetrics(),
     ]);

@@ -6,6 +6,8 @@ import { atConsole, ConsolePerson, withToken, wonAndLost } from '../../support/c
 import { KillableGateway } from '../../crash/gateway.ts';
 import { httpGateway, temporaryFolder, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
+import { Receiver } from '../../support/receiver.ts';
+import { nextTold, target } from '../notify/setup.ts';
 import { defer } from '../../support/owned.ts';
 import { rawSession } from '../../support/raw-http.ts';
 import { QUICK_PROGRAM } from '../../support/servers.ts';
@@ -127,6 +129,27 @@ test('W-6: a page goes on at another gateway where it was', async () => {
   const resumed = await new ConsolePerson(b, person.headers).events(lastId);
   await resumed.next('call', ({ status }) => status === 'completed');
   expect(new Set(resumed.of('call').map(({ id }) => id)).size).toBe(1);
+});
+
+test('N-2, N-3: both gateways notify once, and a link in the message answers at the one that has not the session', async () => {
+  const hook = await Receiver.start();
+  const targets = { hook: target(hook, { answerLinks: true, events: ['question', 'task'] }) };
+  const { a, b } = await two({ notify: { targets } });
+  const hub = await hubOverHttp(a.url, 'modern');
+  const call = await hub.call('execute_tool', { server: 'new', tool: 'ask', args: { message: 'Who?' } });
+  const { data } = await nextTold(hook, 'question.opened');
+  const link = new URL(new URL(String(data['answerLink'])).pathname, b.url);
+  expect(await (await fetch(link)).text()).toContain('Who?');
+  const body = new URLSearchParams({ 'field-0': 'Ada', action: 'accept' });
+  const [first, second] = [await fetch(link, { method: 'POST', body }), await fetch(link, { method: 'POST', body })];
+  expect([first.status, second.status]).toEqual([200, 410]);
+  expect((await hub.call('get_task_result', { task_id: taskIdOf(call) })).text).toBe('Hello Ada');
+  expect(await (await atConsole(b)).items('/questions?status=ended')).toMatchObject([
+    { status: 'accepted', answeredBy: { principal: 'local', via: 'link' } },
+  ]);
+  await nextTold(hook, 'task.ended');
+  await expect.poll(async () => b.gateway.store.outbox.list(10)).toEqual([]);
+  expect(hook.received).toHaveLength(2);
 });
 
 test('G-2, K-5: a call that waits for approval at a gateway that is killed goes on at another, and is sent once', async () => {

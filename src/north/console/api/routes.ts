@@ -1,6 +1,7 @@
 import { auditRoutes } from './audit.ts';
 import { callRoutes } from './calls.ts';
 import { eventRoutes } from './events.ts';
+import { notificationRoutes } from './notifications.ts';
 import { otherRoutes } from './others.ts';
 import { questionRoutes } from './questions.ts';
 import type { Route } from './route.ts';
@@ -12,6 +13,7 @@ export const ROUTES: readonly Route[] = [
   ...questionRoutes,
   ...callRoutes,
   ...serverRoutes,
+  ...notificationRoutes,
   ...eventRoutes,
   ...auditRoutes,
 ];

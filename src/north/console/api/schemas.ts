@@ -28,7 +28,7 @@ export const questionSchema = z
     answeredBy: z
       .object({ principal: z.string(), via: z.string(), name: z.string().optional() })
       .optional()
-      .describe('Who answered, and where: console, client, tools or terminal; or a rule or model, with its name'),
+      .describe('Who answered, and where: console, client, tools, terminal or link; or a rule or model, with its name'),
     reason: z.string().optional().describe('Why there is no answer; of an open question, why a model did not answer'),
     message: z.string().optional(),
     approval: z
@@ -272,6 +272,20 @@ export const errorSchema = z
 
 export const alreadyAnsweredSchema = errorSchema.extend({ question: questionSchema }).meta({ id: 'AlreadyAnswered' });
 export const alreadyEndedSchema = errorSchema.extend({ call: callSchema }).meta({ id: 'AlreadyEnded' });
+
+export const noticeSchema = z
+  .object({
+    id: z.string().describe('The same at each attempt'),
+    target: z.string(),
+    subject: z.string().describe('The question, task or server that it is about'),
+    state: z.enum(['waiting', 'failed']),
+    createdAt: time,
+    dueAt: time.describe('When it is sent, or tried again'),
+    attempts: z.int(),
+    endedAt: time.optional(),
+    error: z.string().optional().describe('Why the last attempt failed'),
+  })
+  .meta({ id: 'Notification' });
 
 export function page(item: z.ZodType): z.ZodObject {
   return z.object({

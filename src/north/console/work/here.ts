@@ -4,6 +4,7 @@ import { sessionsHere } from '../live/sessions.ts';
 import type { Person } from '../person.ts';
 import { answerHere } from './answer.ts';
 import { cancelHere } from './cancel.ts';
+import { questionHere } from './question.ts';
 import { demoHere } from './demo.ts';
 import { removeHere } from './remove.ts';
 import { resultHere } from './result.ts';
@@ -15,6 +16,8 @@ export async function doHere(gateway: Gateway, person: Person, work: Work): Prom
   switch (work.do) {
     case 'answer':
       return answerHere(gateway, person, work);
+    case 'question':
+      return questionHere(gateway, work);
     case 'cancel':
       return cancelHere(gateway, person, work);
     case 'result':

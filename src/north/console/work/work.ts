@@ -16,7 +16,13 @@ export interface AnswerWork extends InSession {
   do: 'answer';
   questionId: string;
   answer: AnswerBody;
-  via: 'console' | 'terminal';
+  via: 'console' | 'terminal' | 'link';
+}
+
+/** To see an open question. */
+export interface QuestionWork extends InSession {
+  do: 'question';
+  questionId: string;
 }
 
 export interface CancelWork extends InSession {
@@ -56,7 +62,15 @@ export interface RemoveWork {
 }
 
 /** What a session does. */
-export type Action = AnswerWork | CancelWork | ConnectWork | TryWork | DemoWork | RemoveWork | ResultWork;
+export type Action =
+  | AnswerWork
+  | QuestionWork
+  | CancelWork
+  | ConnectWork
+  | TryWork
+  | DemoWork
+  | RemoveWork
+  | ResultWork;
 
 /** What a gateway shows of its sessions, and of their connections to servers. */
 export type Look =

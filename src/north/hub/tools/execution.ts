@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { CallRequest } from '../../../core/call/request.ts';
+import { WEBHOOK_KEY } from '../../../core/notify/session-notifier.ts';
 import type { ListItem } from '../../../lib/pages.ts';
 import { MAX_DELAY_MS } from '../../../lib/clock.ts';
 import { compilePattern } from '../../../lib/pattern.ts';
@@ -81,7 +82,9 @@ export const executionTools = [
       const timeoutMs = Math.min(timeout_ms ?? defaultTimeoutMs(settings), settings.limits.waitMs);
       const request: CallRequest = { server, tool: name, args, timeoutMs };
       if (task_ttl_ms !== undefined) request.ttlMs = task_ttl_ms;
-      if (context.trace !== undefined) request.meta = context.trace;
+      const { trace, webhook } = context;
+      if (webhook !== undefined) request.meta = { ...trace, [WEBHOOK_KEY]: webhook };
+      else if (trace !== undefined) request.meta = trace;
       return makeCall(context, request);
     },
   }),

@@ -1,0 +1,36 @@
+/** What a notification is about. It is stored for each target, with no more than that target may be told. */
+
+import { createHash } from 'node:crypto';
+import type { InteractionKind } from '../core/interaction/interaction.ts';
+import type { NotifyEvent } from './settings.ts';
+
+export interface Notification {
+  event: NotifyEvent;
+  /** When it happened. */
+  at: number;
+  principal: string;
+  server: string;
+  tool?: string | undefined;
+  question?: { id: string; kind: InteractionKind; mode?: string | undefined; sessionId: string; expiresAt: number };
+  task?: { id: string; callId?: string | undefined; status: string };
+  /** What the server says; only where it may be told. */
+  message?: string | undefined;
+  arguments?: unknown;
+  /** The URL that a task is to call. */
+  webhook?: string | undefined;
+}
+
+/** The same for the same target, event and subject. Receivers recognize a repetition by it. */
+export function noticeId(...parts: readonly (string | number)[]): string {
+  return `msg_${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 27)}`;
+}
+
+export const questionSubject = (id: string): string => `question ${id}`;
+export const taskSubject = (id: string): string => `task ${id}`;
+export const serverSubject = (server: string, principal: string): string =>
+  `server ${JSON.stringify([server, principal])}`;
+
+/** The question that a notification is about. */
+export function questionOf(subject: string): string | undefined {
+  return /^question (.+)$/s.exec(subject)?.[1];
+}

@@ -1,0 +1,170 @@
+/** Queues notifications. Nothing waits for it: what happens in one turn is written together, and again if the store fails. */
+
+import type { NotedQuestion, NotedTask, Notifier } from '../core/notify/notifier.ts';
+import { webhooksNotAllowed } from '../core/notify/session-notifier.ts';
+import type { Outbox, QueuedNotice } from '../core/ports.ts';
+import type { Clock } from '../lib/clock.ts';
+import { messageOf, type Log } from '../lib/log.ts';
+import { sleep, within } from '../lib/timers.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { questionSubject, serverSubject } from './notification.ts';
+import type { Plan } from './plan.ts';
+import type { TaskWebhooks } from './task-webhooks.ts';
+
+/** How many wait for a store that cannot be written. */
+const MOST_WAITING = 10_000;
+const STORE_RETRY_MS = 1000;
+/** From then on, those that have expired are forgotten. */
+const MANY_OPEN = 1000;
+/** How long the end of the program waits for the last write. */
+const LAST_WRITE_MS = 1000;
+
+export interface QueueingParts {
+  outbox: Outbox;
+  plan: Plan;
+  dispatcher: Dispatcher;
+  webhooks: TaskWebhooks | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+export class QueueingNotifier implements Notifier {
+  readonly #parts: QueueingParts;
+  /** The open questions that were queued. */
+  readonly #open = new Map<string, Pick<NotedQuestion, 'tool' | 'expiresAt'>>();
+  /** Whether servers are there, as far as they were lost or found in this run of the program. */
+  readonly #servers = new Map<string, 'up' | 'down'>();
+  #adding = new Map<string, QueuedNotice>();
+  #dropping = new Set<string>();
+  #writing: Promise<void> | undefined;
+  #closed = false;
+  #dropped = 0;
+
+  constructor(parts: QueueingParts) {
+    this.#parts = parts;
+  }
+
+  questionOpen(question: NotedQuestion): void {
+    const { id, tool, expiresAt } = question;
+    const known = this.#open.get(id);
+    if (known !== undefined && known.tool === tool) return;
+    const now = this.#parts.clock.now();
+    this.#open.set(id, { tool, expiresAt });
+    if (this.#open.size > MANY_OPEN) this.#forgetLeft(now);
+    this.#add(this.#parts.plan.question(question, now));
+  }
+
+  questionEnded(id: string): void {
+    if (this.#open.delete(id)) this.#drop(questionSubject(id));
+  }
+
+  /** Other gateways have questions that were open here: nobody tells of their ends. */
+  #forgetLeft(now: number): void {
+    for (const [id, { expiresAt }] of this.#open) if (expiresAt <= now) this.#open.delete(id);
+  }
+
+  taskEnded(task: NotedTask): void {
+    this.#add(this.#parts.plan.task(task, this.#parts.clock.now()));
+  }
+
+  serverLost(server: string, principal: string, reason: string): void {
+    const subject = serverSubject(server, principal);
+    // Each of its sessions loses the server.
+    if (this.#servers.get(subject) === 'down') return;
+    this.#servers.set(subject, 'down');
+    this.#add(this.#parts.plan.serverDown(server, principal, reason, this.#parts.clock.now()));
+  }
+
+  serverBack(server: string, principal: string): void {
+    const subject = serverSubject(server, principal);
+    if (this.#servers.get(subject) === 'up') return;
+    this.#servers.set(subject, 'up');
+    // Also what an earlier run has queued.
+    this.#drop(subject);
+  }
+
+  webhook(given: unknown): string {
+    const { webhooks } = this.#parts;
+    if (webhooks === undefined) throw webhooksNotAllowed();
+    return webhooks.check(given);
+  }
+
+  start(): void {
+    this.#parts.dispatcher.start();
+  }
+
+  async close(): Promise<void> {
+    const { clock, dispatcher } = this.#parts;
+    await within(LAST_WRITE_MS, this.written(), clock);
+    this.#closed = true;
+    await dispatcher.close();
+  }
+
+  /** Resolves when everything so far is in the store. */
+  async written(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  #add(notices: readonly QueuedNotice[]): void {
+    if (this.#closed || notices.length === 0) return;
+    for (const notice of notices) {
+      if (this.#adding.size < MOST_WAITING) this.#adding.set(notice.id, notice);
+      else this.#dropOne();
+    }
+    this.#schedule();
+  }
+
+  #dropOne(): void {
+    this.#dropped += 1;
+    if (this.#dropped === 1) this.#parts.log.warn('notifications_dropped', { waiting: this.#adding.size });
+  }
+
+  #drop(subject: string): void {
+    if (this.#closed) return;
+    for (const [id, notice] of this.#adding) if (notice.subject === subject) this.#adding.delete(id);
+    this.#dropping.add(subject);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+      // Since the last write.
+      if (this.#isWaiting) this.#schedule();
+    });
+  }
+
+  get #isWaiting(): boolean {
+    return this.#adding.size + this.#dropping.size > 0 && !this.#closed;
+  }
+
+  async #write(): Promise<void> {
+    const { outbox, dispatcher, clock, log } = this.#parts;
+    // After all that happens in this turn.
+    await Promise.resolve();
+    for (let failures = 0; this.#isWaiting;) {
+      const [adding, dropping] = [this.#adding, this.#dropping];
+      [this.#adding, this.#dropping] = [new Map(), new Set()];
+      try {
+        // In this order: a server may be lost again.
+        await outbox.drop([...dropping]);
+        await outbox.add([...adding.values()]);
+        if (failures > 0) log.info('notifications_queued_again', { dropped: this.#dropped });
+        [failures, this.#dropped] = [0, 0];
+        dispatcher.wake();
+      } catch (error) {
+        failures += 1;
+        if (failures === 1) log.warn('notifications_not_queued', { error: messageOf(error) });
+        this.#putBack(adding, dropping);
+        await sleep(STORE_RETRY_MS, clock);
+      }
+    }
+  }
+
+  /** What has ended meanwhile is not added any more. */
+  #putBack(adding: ReadonlyMap<string, QueuedNotice>, dropping: ReadonlySet<string>): void {
+    const still = [...adding].filter(([, { subject }]) => !this.#dropping.has(subject));
+    this.#adding = new Map([...still, ...this.#adding]);
+    this.#dropping = new Set([...dropping, ...this.#dropping]);
+  }
+}

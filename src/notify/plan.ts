@@ -1,0 +1,184 @@
+/** Which targets are told of what, and when. */
+
+import type { NotedQuestion, NotedTask } from '../core/notify/notifier.ts';
+import type { QueuedNotice } from '../core/ports.ts';
+import { parseExact, stringifyExact } from '../lib/exact-json.ts';
+import { compileGlob } from '../lib/pattern.ts';
+import { redactSecrets } from '../lib/redact.ts';
+import { shortenText, shortenValue } from '../lib/shorten.ts';
+import { noticeId, questionSubject, serverSubject, taskSubject, type Notification } from './notification.ts';
+import { afterQuietHours } from './quiet-hours.ts';
+import type { NotifySettings, TargetSettings } from './settings.ts';
+
+/** What is known of a notification after its end, so that it is not queued again. */
+const KEEP_MS = 24 * 3_600_000;
+/** A server that is lost again and again is told of once in this time. */
+const SAME_LOSS_MS = 10 * 60_000;
+const MESSAGE_CHARS = 1000;
+const ARGUMENT_BYTES = 4096;
+
+/** The targets of webhooks that belong to tasks begin with this, which no name of a target does. */
+export const TASK_WEBHOOK = 'webhook:';
+
+/** Something to be told, before it is known to whom. */
+interface Happening {
+  notification: Notification;
+  subject: string;
+  /** Tells it from other notifications about the subject, besides the event. */
+  key?: number;
+  /** When a target is told of it. */
+  dueAt: (target: TargetSettings) => number;
+  /** It is of no use after that. */
+  endsAt?: number;
+  keepUntil?: number;
+  /** Whether it waits for an answer. */
+  escalates: boolean;
+  message?: string | undefined;
+  args?: Record<string, unknown> | undefined;
+}
+
+type Selects = (about: Notification) => boolean;
+
+export class Plan {
+  readonly #settings: NotifySettings;
+  readonly #selects: ReadonlyMap<string, Selects>;
+
+  constructor(settings: NotifySettings) {
+    this.#settings = settings;
+    this.#selects = new Map(Object.entries(settings.targets).map(([name, target]) => [name, selector(target)]));
+  }
+
+  question(question: NotedQuestion, now: number): QueuedNotice[] {
+    const { id, kind, mode, server, tool, principal, sessionId, createdAt, expiresAt, message, args } = question;
+    const { expiringMs } = this.#settings;
+    const about = { principal, server, tool, question: { id, kind, mode, sessionId, expiresAt } };
+    const base = { subject: questionSubject(id), endsAt: expiresAt, message, args };
+    const opened = (target: TargetSettings): number => createdAt + target.afterMs;
+    const expiring = Math.max(createdAt, expiresAt - expiringMs);
+    return [
+      ...this.#notices(
+        { ...base, notification: { event: 'question', at: createdAt, ...about }, dueAt: opened, escalates: true },
+        now,
+      ),
+      ...this.#notices(
+        {
+          ...base,
+          notification: { event: 'expiring', at: expiring, ...about },
+          dueAt: () => expiring,
+          escalates: false,
+        },
+        now,
+        // That the question is there is told even later.
+        (target) => target.events.includes('question') && opened(target) >= expiring,
+      ),
+    ];
+  }
+
+  task({ task, principal }: NotedTask, now: number): QueuedNotice[] {
+    const { id, callId, server, tool, args, status, updatedAt, keepUntil, webhook } = task;
+    const message = 'error' in task ? task.error.message : task.statusMessage;
+    const notification: Notification = {
+      event: 'task',
+      at: updatedAt,
+      principal,
+      server,
+      tool,
+      task: { id, callId, status },
+    };
+    const subject = taskSubject(id);
+    const happening = { notification, subject, dueAt: () => updatedAt, keepUntil, escalates: false, message, args };
+    const notices = this.#notices(happening, now);
+    if (webhook === undefined || this.#settings.taskWebhooks === undefined) return notices;
+    // Each origin is a target of its own, so that one that hangs does not delay the others.
+    const target = TASK_WEBHOOK + new URL(webhook).origin;
+    return [...notices, this.#notice(happening, target, { ...notification, webhook }, updatedAt, now)];
+  }
+
+  serverDown(server: string, principal: string, reason: string, now: number): QueuedNotice[] {
+    const notification: Notification = { event: 'server', at: now, principal, server };
+    const subject = serverSubject(server, principal);
+    const dueAt = (): number => now + this.#settings.serverDownMs;
+    const key = Math.floor(now / SAME_LOSS_MS);
+    return this.#notices({ notification, subject, key, dueAt, escalates: false, message: reason }, now);
+  }
+
+  /** For the target that is told what another one could not be told. */
+  handOver(notice: QueuedNotice, to: string, now: number): QueuedNotice {
+    const notification = parseExact(notice.data) as Notification;
+    const dueAt = afterQuietHours(this.#settings.targets[to]?.quietHours, now);
+    const giveUpAt = notification.question?.expiresAt ?? now + this.#settings.giveUpMs;
+    const { subject, createdAt, keepUntil } = notice;
+    const { event } = notification;
+    const id = noticeId(to, event, subject, ...(event === 'server' ? [createdAt] : []));
+    return { id, target: to, subject, createdAt, dueAt, giveUpAt, keepUntil, attempts: 0, data: notice.data };
+  }
+
+  #notices(happening: Happening, now: number, isNeedless?: (target: TargetSettings) => boolean): QueuedNotice[] {
+    const { notification, escalates } = happening;
+    const found = new Map<string, QueuedNotice>();
+    const add = (name: string, dueAt: number): void => {
+      const target = this.#settings.targets[name];
+      const known = found.get(name);
+      if (target === undefined || (known !== undefined && known.dueAt <= dueAt)) return;
+      const notice = this.#notice(
+        happening,
+        name,
+        told(happening, target),
+        afterQuietHours(target.quietHours, dueAt),
+        now,
+      );
+      found.set(name, notice);
+      if (escalates && target.escalate) add(target.escalate.to, notice.dueAt + target.escalate.afterMs);
+    };
+    for (const [name, target] of Object.entries(this.#settings.targets)) {
+      if (!target.events.includes(notification.event) || isNeedless?.(target)) continue;
+      if (this.#selects.get(name)?.(notification)) add(name, happening.dueAt(target));
+    }
+    // What would come too late is not sent at all.
+    return [...found.values()].filter(({ dueAt }) => dueAt < (happening.endsAt ?? Infinity));
+  }
+
+  #notice(
+    { subject, key, endsAt, keepUntil = 0 }: Happening,
+    target: string,
+    notification: Notification,
+    dueAt: number,
+    now: number,
+  ): QueuedNotice {
+    const giveUpAt = endsAt ?? Math.max(dueAt, now) + this.#settings.giveUpMs;
+    return {
+      id: noticeId(target, notification.event, subject, ...(key === undefined ? [] : [key])),
+      target,
+      subject,
+      createdAt: now,
+      dueAt,
+      giveUpAt,
+      keepUntil: Math.max(keepUntil, giveUpAt) + KEEP_MS,
+      attempts: 0,
+      data: stringifyExact(notification),
+    };
+  }
+}
+
+/** With no more than the target may be told. */
+function told({ notification, message, args }: Happening, { include }: TargetSettings): Notification {
+  return {
+    ...notification,
+    ...(include.includes('message') && message !== undefined && { message: shortenText(message, MESSAGE_CHARS) }),
+    ...(include.includes('arguments') &&
+      args !== undefined && { arguments: shortenValue(redactSecrets(args), ARGUMENT_BYTES) }),
+  };
+}
+
+function selector({ principals, servers, tools }: TargetSettings): Selects {
+  const [isPrincipal, isServer, isTool] = [anyOf(principals), anyOf(servers), anyOf(tools)];
+  // A server that is down concerns all its tools.
+  return ({ event, principal, server, tool = '' }) =>
+    isPrincipal(principal) && isServer(server) && (event === 'server' || isTool(tool));
+}
+
+function anyOf(patterns: readonly string[] | undefined): (name: string) => boolean {
+  if (patterns === undefined) return () => true;
+  const compiled = patterns.map(compileGlob);
+  return (name) => compiled.some((matches) => matches(name));
+}

@@ -1,0 +1,76 @@
+/** The queue of notifications in the database. All gateways add to it, and each sends what it has claimed. */
+
+import { randomUUID } from 'node:crypto';
+import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../core/ports.ts';
+import { claimedNotice, noticeState, noticeValues, outboxStatements } from '../outbox/sql.ts';
+import type { Database } from './database.ts';
+import type { Row, Value } from './driver.ts';
+import { SCHEMA } from './schema.ts';
+
+const SQL = outboxStatements({
+  schema: `${SCHEMA}.`,
+  parameter: (place) => `$${place}`,
+  listOf: (parameter) => `SELECT value FROM json_array_elements_text(${parameter}::text::json)`,
+  skipLocked: 'FOR UPDATE SKIP LOCKED',
+  noLimit: '',
+});
+
+export class PostgresOutbox implements Outbox {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async add(notices: readonly QueuedNotice[]): Promise<void> {
+    // Few at a time, and made again each that fails.
+    for (const notice of notices) await this.#run(SQL.add, ...noticeValues(notice));
+  }
+
+  async drop(subjects: readonly string[]): Promise<void> {
+    if (subjects.length > 0) await this.#run(SQL.drop, JSON.stringify(subjects));
+  }
+
+  async due(now: number): Promise<{ targets: string[]; nextAt?: number }> {
+    const targets = (await this.#run(SQL.dueTargets, now)).map((row) => String(row['target']));
+    const next = (await this.#run(SQL.nextDue, now))[0]?.['next'];
+    return { targets, ...(typeof next === 'number' && { nextAt: next }) };
+  }
+
+  /** If the answer is lost, they are claimed all the same, and are due again when the claim ends. */
+  async claim({ target, now, until, limit }: NoticeClaim): Promise<ClaimedNotice[]> {
+    return (await this.#run(SQL.claim, until, randomUUID(), target, now, limit)).map(claimedNotice);
+  }
+
+  async postpone(
+    { id, claim }: Pick<ClaimedNotice, 'id' | 'claim'>,
+    { dueAt, attempts, error }: { dueAt: number; attempts: number; error?: string },
+  ): Promise<void> {
+    await this.#run(SQL.postpone, dueAt, attempts, error === undefined ? null : storable(error), id, claim);
+  }
+
+  async end(
+    { id, claim }: Pick<ClaimedNotice, 'id' | 'claim'>,
+    { state, at, error }: { state: 'delivered' | 'failed'; at: number; error?: string },
+  ): Promise<void> {
+    if (state === 'delivered') await this.#run(SQL.delivered, at, id);
+    else await this.#run(SQL.failed, at, error === undefined ? null : storable(error), id, claim);
+  }
+
+  async list(limit: number): Promise<NoticeState[]> {
+    return (await this.#run(SQL.list, limit)).map(noticeState);
+  }
+
+  async trim(now: number, most: number): Promise<void> {
+    await this.#run(SQL.trimOld, now);
+    await this.#run(SQL.trimMost, most);
+  }
+
+  /** Every statement may be made twice. */
+  async #run(sql: string, ...values: Value[]): Promise<Row[]> {
+    return this.#db.read(sql, values, 'history');
+  }
+}
+
+/** PostgreSQL cannot keep these characters. */
+const storable = (text: string): string => text.replaceAll(/\0|\p{Surrogate}/gu, '\u{FFFD}');
