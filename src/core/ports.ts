@@ -104,6 +104,8 @@ export interface IncomingQuestion extends Asker {
   taken?: AbortSignal;
   /** Set by the gateway itself, which asks whether a call may be made. */
   approval?: Approval;
+  /** A person answers it, not the tools of the hub. */
+  approver?: 'person';
   /** Called as soon as the session accepts an answer, before it is stored: from then on no other session may answer. */
   onAnswered?: () => void;
   /** Asked by the gateway itself: rules do not answer it. */

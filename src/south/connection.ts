@@ -248,8 +248,8 @@ export class ServerConnection implements Connection {
   notify(method: string, params: Record<string, unknown> | undefined): void {
     // A server that was told of no roots expects no change of them.
     if (method === ROOTS_CHANGED && !this.#tellsRoots) return;
-    // Some servers would run it as a call, though it has no id.
-    if (method === 'tools/call' && this.#filter) return;
+    // Some servers would run it as a call, though it has no id: it would pass neither filters nor rules.
+    if (method === 'tools/call') return;
     this.#reconnector.up?.peer.notify(method, params).catch((error: unknown) => {
       this.#log.debug('notification_not_sent', { method, error: messageOf(error) });
     });

@@ -28,10 +28,10 @@ test('G-1: tools are sorted by what their server says of them', () => {
 test('G-1: the proposed rules ask for what may destroy something, and a config file takes them as they are printed', async () => {
   const { rules, text } = propose([FILES, NOTES]);
   expect(rules).toEqual([
-    { server: 'notes', tool: 'add\n"x": 1', then: 'ask', remember: true },
-    { server: 'notes', tool: 'list', then: 'ask', remember: true },
+    { server: 'notes', tool: 'add\n"x": 1', then: 'ask', remember: true, approver: 'person' },
+    { server: 'notes', tool: 'list', then: 'ask', remember: true, approver: 'person' },
     { annotations: { readOnlyHint: true }, then: 'allow' },
-    { annotations: { destructiveHint: true }, then: 'ask', remember: true },
+    { annotations: { destructiveHint: true }, then: 'ask', remember: true, approver: 'person' },
   ]);
   expect(text).toContain('(files: write, remove)');
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-propose-'));

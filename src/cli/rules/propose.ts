@@ -40,7 +40,7 @@ function kindOf(annotations: unknown): Exclude<keyof SortedTools, 'server'> {
   return says.some((hint) => typeof hint === 'boolean') ? 'destructive' : 'unannotated';
 }
 
-const ASK: Pick<Rule, 'then' | 'remember'> = { then: 'ask', remember: true };
+const ASK: Pick<Rule, 'then' | 'remember' | 'approver'> = { then: 'ask', remember: true, approver: 'person' };
 
 export function propose(servers: readonly SortedTools[]): Proposal {
   const lines: { comment: string; rules: Rule[] }[] = servers

@@ -24,6 +24,7 @@ import type { SessionListener } from '../session/listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import {
+  afterSending,
   hasEnded,
   type CallResult,
   type Task,
@@ -513,8 +514,7 @@ export class Calls {
 
   #sending(call: LiveCall): Promise<void> | undefined {
     call.sent = true;
-    // From here on it is not sent again: an approval that it waited for is used up.
-    call.checkpoint = undefined;
+    call.checkpoint = afterSending(call.checkpoint);
     call.approval?.use();
     if (call.taskId === undefined) return undefined;
     return this.#record(call.taskId, { type: 'sent' }, { required: call.approval !== undefined });

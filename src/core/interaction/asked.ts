@@ -20,7 +20,7 @@ export function newInteraction(
   server: string,
   incoming: IncomingQuestion,
 ): RoutedInteraction {
-  const { kind, params, timeoutMs, detached, key, approval } = incoming;
+  const { kind, params, timeoutMs, detached, key, approval, approver } = incoming;
   const now = clock.now();
   const interaction: OpenInteraction = {
     id: secretId(),
@@ -36,6 +36,7 @@ export function newInteraction(
     ...(detached && { detached }),
     ...(key !== undefined && { key }),
     ...(approval && { approval }),
+    ...(approver && { approver }),
   };
   return { phase: 'open', interaction, presented: false, announced: false };
 }

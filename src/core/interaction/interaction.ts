@@ -49,6 +49,8 @@ interface Asked {
   /** The name under which the server asks it again after a restart. */
   key?: string;
   approval?: Approval;
+  /** Another question of the gateway that the tools of the hub do not answer: the model would decide for the person. */
+  approver?: 'person';
   /** The call or task that asked, as far as it is known. */
   link: Link;
   /**

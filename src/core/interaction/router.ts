@@ -318,7 +318,12 @@ export class InteractionRouter {
     name?: string,
   ): Promise<Interaction> {
     const interaction = this.get(id, kind);
-    if (via === 'tools' && interaction.approval?.approver === 'person') throw personDecides();
+    // Timers stand still while a machine sleeps.
+    if (interaction.expiresAt <= this.#parts.clock.now()) {
+      this.#dispatch(id, { type: 'expired' });
+      this.get(id, kind);
+    }
+    if (via === 'tools') assertToolsMayAnswer(interaction, answer);
     const mistake = answerMistake(interaction, answer);
     if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake, answer);
     this.#noteAnswerer(id, { via, principal, name });
@@ -807,11 +812,21 @@ function tasksBlockedBy(state: RoutedInteraction | undefined): ReadonlyMap<strin
 
 type Unsettled = Exclude<RoutedInteraction, { phase: 'settled' }>;
 
-function personDecides(): GatewayError {
-  return new GatewayError(
-    'TOOL_ERR_NOT_ALLOWED',
-    'this call needs the approval of a person: in the console, with `meanwhile inbox`, or in a client that asks; tell the user',
-  );
+/** With the tools of the hub, the model answers in place of a person. */
+function assertToolsMayAnswer({ approval, approver }: Interaction, answer: unknown): void {
+  if (approver === 'person' || approval?.approver === 'person') {
+    throw new GatewayError(
+      'TOOL_ERR_NOT_ALLOWED',
+      'a person has to decide this: in the console, with `meanwhile inbox`, or in a client that asks; tell the user',
+    );
+  }
+  const content = isObject(answer) ? answer['content'] : undefined;
+  if (approval !== undefined && isObject(content) && content['decision'] === 'always') {
+    throw new GatewayError(
+      'TOOL_ERR_NOT_ALLOWED',
+      'only a person can allow a tool for the rest of the session; answer "allow" for this call, or "deny"',
+    );
+  }
 }
 
 /** To deny a call is to decline it, however it was said. */

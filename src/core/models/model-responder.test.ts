@@ -210,6 +210,18 @@ test('G-4: the longest answer is the shorter of the two limits', async () => {
   reply();
 });
 
+test.each([-1, 0, 0.5, -1e12])(
+  'G-4: a server that asks for %d tokens gets no budget for nothing',
+  async (maxTokens) => {
+    const core = await stage({ budget: { tokensPerDay: 60 }, maxTokens: 50 });
+    core.backends.tools['work'] = (call) => void call.ask({ ...PROMPT, maxTokens }, { kind: 'sampling' });
+    void callWork(core.session);
+    const { params, reply } = await core.models.next();
+    expect(params['maxTokens']).toBe(50);
+    reply();
+  },
+);
+
 describe('the budget', () => {
   const USED_UP = 'is used up until midnight UTC (models.fast.budget.';
 
@@ -287,7 +299,10 @@ describe('review', () => {
     );
     expect(models.asked).toEqual([]);
     await expect(decide(session, { action: 'accept', content: { decision: 'maybe' } })).rejects.toThrow('send');
-    await decide(session, { action: 'accept', content: { decision: 'send' } });
+    const send = { action: 'accept', content: { decision: 'send' } };
+    const byTools = session.interactions.answer(review?.id ?? '', 'elicitation', send, 'tools');
+    await expect(byTools).rejects.toThrow('a person has to decide this');
+    await decide(session, send);
     (await models.next()).reply();
     await vi.waitFor(() => expect(session.tasks.atWork()).toEqual([]));
     expect(await questions(core)).toMatchObject([

@@ -82,7 +82,9 @@ export class ModelResponder {
     }
     // Another gateway may have the session by now, and asks the model itself.
     if (over.aborted || store.isLost) return;
-    const maxTokens = Math.min(typeof params['maxTokens'] === 'number' ? params['maxTokens'] : most, most);
+    const { maxTokens: wanted } = params;
+    // A server that asks for less than one would get tokens for nothing.
+    const maxTokens = typeof wanted === 'number' && wanted >= 1 ? Math.min(Math.floor(wanted), most) : most;
     const begun = clock.now();
     const about = { requestId: id, server, model };
     const spent = await spend({ counters, now: begun, model, server, budget, maxTokens });

@@ -44,6 +44,7 @@ export async function reviewPrompt(
     withdrawn: over,
     timeoutMs: Math.max(1, expiresAt - clock.now()),
     fromGateway: true,
+    approver: 'person',
     ...(detached && { detached }),
   });
   if (action === 'decline') return 'refuse';

@@ -5,6 +5,7 @@ import { canonicalJson } from '../../lib/canonical-json.ts';
 import { escapeControls } from '../../lib/escape-controls.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { APPROVAL_META } from '../../lib/meta.ts';
+import { redactSecrets } from '../../lib/redact.ts';
 import * as z from '../../lib/schema/kinds.ts';
 import { shortenText } from '../../lib/shorten.ts';
 import { readStored } from '../../lib/stored.ts';
@@ -35,7 +36,8 @@ export function questionAbout(
   { message, remember }: Pick<Rule, 'message' | 'remember'>,
 ) {
   const { server, tool, args } = call;
-  const shown = shortenText(escapeControls(stringifyExact(args, 2)), SHOWN_ARGUMENTS);
+  // The message travels further than the arguments: into notifications, the history and the audit record.
+  const shown = shortenText(escapeControls(stringifyExact(redactSecrets(args), 2)), SHOWN_ARGUMENTS);
   const lines = [
     `Allow ${tool} on ${server}?`,
     ...(message === undefined ? [] : [message]),

@@ -18,6 +18,12 @@ function decider(
 const matchesArgs = (args: Rule['args'], given: Record<string, unknown>, then: Rule['then'] = 'deny'): boolean =>
   decider([{ args, then }], { args: given }) === 0;
 
+test('G-1: numbers are compared as they are sent', () => {
+  expect(matchesArgs({ keep: 0 }, { keep: -0 })).toBe(true);
+  expect(matchesArgs({ keep: [0] }, { keep: [-0] })).toBe(true);
+  expect(matchesArgs({ keep: 0 }, { keep: '0' })).toBe(false);
+});
+
 describe('which rule decides', () => {
   test('G-1: the first one that matches; without one, the call is allowed', () => {
     const rules: Rule[] = [

@@ -241,10 +241,34 @@ describe('a call that needs approval', () => {
     void call(session);
     const { id } = await asked(session);
     const byTools = session.interactions.answer(id, 'elicitation', ALLOW, 'tools');
-    await expect(byTools).rejects.toThrow('needs the approval of a person');
+    await expect(byTools).rejects.toThrow('a person has to decide this');
     await answer(session, id, ALLOW);
     await turn();
     expect(received(core)).toHaveLength(1);
+  });
+
+  test('G-2: a model cannot allow a tool for the rest of the session', async () => {
+    const core = await underRules([ASK]);
+    const session = await hubSession(core.gateway);
+    void call(session);
+    const { id } = await asked(session);
+    const byTools = session.interactions.answer(id, 'elicitation', ALWAYS, 'tools');
+    await expect(byTools).rejects.toThrow('only a person can allow a tool');
+    expect(received(core)).toEqual([]);
+    await session.interactions.answer(id, 'elicitation', ALLOW, 'tools');
+    await turn();
+    expect(received(core)).toHaveLength(1);
+  });
+
+  test('G-2: an answer after the time is over counts for nothing, even if no timer has rung', async () => {
+    const core = await underRules([{ ...ASK, timeoutMs: 1000 }]);
+    const session = await hubSession(core.gateway);
+    const reply = call(session);
+    const { id } = await asked(session);
+    core.clock.skip(2000);
+    await expect(answer(session, id, ALLOW)).rejects.toThrow('expired');
+    expect(refusalIn(await reply)).toContain('was not called');
+    expect(received(core)).toEqual([]);
   });
 
   test('G-2: a cancelled call takes its question back', async () => {

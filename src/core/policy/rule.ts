@@ -1,6 +1,6 @@
 /** A rule of the config, and the conditions under which it decides on a call. */
 
-import { isDeepStrictEqual } from 'node:util';
+import { canonicalJson } from '../../lib/canonical-json.ts';
 import { isText } from '../../lib/exact-json.ts';
 import { compileGlob } from '../../lib/pattern.ts';
 import type { Hint, Hints } from './hints.ts';
@@ -59,8 +59,10 @@ const optionalGlob = (pattern: string | undefined): ((name: string) => boolean) 
 function argument(path: string, expected: unknown, every: boolean): (args: unknown) => boolean {
   const steps = path.split('.');
   const glob = typeof expected === 'string' ? compileGlob(expected) : undefined;
+  // As the server gets it: -0 is sent as 0.
+  const same = canonicalJson(expected);
   const test = (value: unknown): boolean =>
-    glob === undefined ? isDeepStrictEqual(value, expected) : isText(value) && glob(value);
+    glob === undefined ? canonicalJson(value) === same : isText(value) && glob(value);
   const matchesFrom = (value: unknown, at: number): boolean => {
     const step = steps[at];
     if (step === undefined) return test(value);

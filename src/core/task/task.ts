@@ -135,9 +135,9 @@ export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment
     case 'progress':
       return { ...task, statusMessage: event.message, updatedAt: now };
     case 'sent': {
-      // What it waited for before was an approval, which is used up.
-      const { unsent: _before, checkpoint: _approval, ...rest } = task;
-      return rest;
+      const { unsent: _before, checkpoint: before, ...rest } = task;
+      const checkpoint = afterSending(before);
+      return { ...rest, ...(checkpoint && { checkpoint }) };
     }
     case 'native':
       return task.native ? undefined : { ...task, native: true };
@@ -173,4 +173,9 @@ function ended(task: WorkingTask, now: number, keepMs: number): TaskFacts & { ke
   const { deadline: _deadline, remainingMs: _remaining, checkpoint: _checkpoint, unsent: _unsent, ...facts } = task;
   const exposedUntil = task.exposed ? task.createdAt + task.ttlMs : 0;
   return { ...facts, updatedAt: now, keepUntil: Math.max(exposedUntil, now + keepMs) };
+}
+
+/** An approval that a call has waited for is used up when the call is sent. */
+export function afterSending(checkpoint: ResumePoint | undefined): ResumePoint | undefined {
+  return checkpoint !== undefined && 'approval' in checkpoint ? undefined : checkpoint;
 }

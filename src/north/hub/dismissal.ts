@@ -8,10 +8,12 @@ import type { ToolContext } from './tool.ts';
  */
 export function leaveIfDismissed(
   { session, gateway }: Pick<ToolContext, 'session' | 'gateway'>,
-  { id, kind }: Interaction,
+  { id, kind, approval, approver }: Interaction,
   answer: unknown,
   tookMs: number,
 ): boolean {
+  // The model does not decide what a person was asked to decide.
+  if (approval !== undefined || approver === 'person') return false;
   const { via, minDeclineMs } = gateway.settings.questions;
   if (via !== 'both' || kind !== 'elicitation' || !isObject(answer)) return false;
   const { action } = answer;

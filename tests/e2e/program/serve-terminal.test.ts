@@ -25,7 +25,7 @@ test('O-1, W-1: on a terminal serve prints a banner: hub, servers, console, conf
   expect(screen).toContain(`meanwhile ${packageJson.version}`);
   expect(hub).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
   expect(screen).toContain(`  Servers  files   ${hub}/files\n           memory  ${hub}/memory\n`);
-  expect(screen).toMatch(/^ {2}Console {2}http:\/\/127\.0\.0\.1:\d+\/console#key=[\w-]{32}$/m);
+  expect(screen).toMatch(/^ {2}Console {2}http:\/\/127\.0\.0\.1:\d+\/console#key=[0-9a-f]{48}$/m);
   expect(screen).toContain('  Config   meanwhile.json (in this folder)\n');
   expect(screen).toContain('  Store    :memory:\n');
   expect(screen).not.toContain('{"');
