@@ -91,14 +91,13 @@ interface Links {
 
 const originOf = (url: string | undefined): string | undefined => (url === undefined ? undefined : new URL(url).origin);
 
-/** What people need who follow links in messages: the host that these name, and pages that answer questions. */
+/** What those need who come to `publicUrl`, also by links in messages: its host, and pages that answer questions. */
 function forPeople({
   notify,
   publicUrl,
   allowedHosts,
 }: Config['settings']): Pick<HttpSettings, 'answerPages' | 'allowedHosts'> {
-  if (notify === undefined) return { answerPages: undefined, allowedHosts };
-  const { targets } = notify;
+  const targets = notify?.targets ?? {};
   const withLinks = Object.keys(targets).filter((name) => targets[name]?.answerLinks);
   return {
     answerPages: withLinks.length === 0 ? undefined : { targets: withLinks },

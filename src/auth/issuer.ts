@@ -1,5 +1,6 @@
 /** Checks the tokens of one authorization server. */
 
+import { createHash } from 'node:crypto';
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import { GatewayError } from '../core/errors.ts';
 import type { Bearer } from '../core/ports.ts';
@@ -7,6 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';
 import { fetchJson } from './fetch-json.ts';
+import { Kept } from './kept.ts';
 import { discover, type IssuerMetadata } from './metadata.ts';
 import { greatestScope, scopesIn } from './scope.ts';
 import type { AuthSettings, IssuerSettings } from './settings.ts';
@@ -17,8 +19,14 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const TOLERANCE_MS = 30_000;
 /** How long what introspection says is believed: a token may be revoked. */
 const INTROSPECTED_MS = 60_000;
+/** How long a signature is believed: the issuer may have withdrawn its key. To check it again costs no request. */
+const SIGNED_MS = 600_000;
 /** After a failure, the metadata is not asked for again for so long. */
 const RETRY_MS = 5000;
+/** So long an issuer is not asked again about a token that it does not know. */
+const UNKNOWN_MS = 5000;
+/** How many of those are remembered. */
+const MAX_UNKNOWN = 10_000;
 
 export interface IssuerParts {
   settings: IssuerSettings;
@@ -35,11 +43,15 @@ export interface Checked {
 
 export class Issuer {
   readonly #parts: IssuerParts;
-  #metadata: Promise<IssuerMetadata> | undefined;
-  #keys: Promise<JWTVerifyGetKey> | undefined;
+  readonly #metadata: Kept<IssuerMetadata>;
+  readonly #keys: Kept<JWTVerifyGetKey>;
+  /** Tokens that it does not know, by digest, and until when that is believed. */
+  readonly #unknown = new Map<string, number>();
 
   constructor(parts: IssuerParts) {
     this.#parts = parts;
+    this.#metadata = new Kept(async () => discover(this.name), parts.clock, RETRY_MS);
+    this.#keys = new Kept(async () => this.#loadKeys(), parts.clock, RETRY_MS);
   }
 
   get name(): string {
@@ -53,7 +65,7 @@ export class Issuer {
   /** Checks a JSON Web Token that says it is of this issuer. */
   async verifyJwt(token: string): Promise<Checked> {
     const { issuer } = this.#parts.settings;
-    const keys = await this.#asked(() => (this.#keys ??= this.#loadKeys()));
+    const keys = await this.#asked(async () => this.#keys.get());
     let payload: JWTPayload;
     try {
       ({ payload } = await jwtVerify(token, keys, {
@@ -68,18 +80,20 @@ export class Issuer {
       throw refused(reasonOf(error));
     }
     const bearer = this.#bearer(payload);
-    return { bearer, until: bearer.expiresAt };
+    return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + SIGNED_MS) };
   }
 
   /** Asks the issuer about a token; nothing if it does not know it. */
   async introspect(token: string): Promise<Checked | undefined> {
     const { introspection, issuer } = this.#parts.settings;
-    if (introspection === undefined) return undefined;
+    const digest = createHash('sha256').update(token).digest('base64');
+    if (introspection === undefined || this.#isUnknown(digest)) return undefined;
     const { clientId, clientSecret } = introspection;
     const credentials = [clientId, clientSecret].map(encodeURIComponent).join(':');
     const said = await this.#asked(async () => {
-      const url = introspection.url ?? (await this.#discovered()).introspectionUrl;
-      if (url === undefined) throw new Error('the metadata names no introspection_endpoint; set introspection.url');
+      const url = introspection.url ?? (await this.#metadata.get()).introspectionUrl;
+      if (url === undefined)
+        throw new Error('the metadata names no introspection_endpoint with https; set introspection.url');
       return fetchJson(url, {
         method: 'POST',
         headers: {
@@ -89,7 +103,10 @@ export class Issuer {
         body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
       });
     });
-    if (!isObject(said) || said['active'] !== true) return undefined;
+    if (!isObject(said) || said['active'] !== true) {
+      this.#setUnknown(digest);
+      return undefined;
+    }
     const { iss = issuer } = said;
     if (iss !== issuer) throw refused('it is of another issuer');
     const bearer = this.#bearer(said);
@@ -99,9 +116,8 @@ export class Issuer {
   #bearer(claims: Record<string, unknown>): Bearer {
     const { settings, scopes, clock } = this.#parts;
     const { issuer, principalClaim, scopeClaim } = settings;
-    const { exp, aud, client_id: program } = claims;
-    // A program that has a token of its own has no other subject.
-    const { [principalClaim]: subject = principalClaim === 'sub' ? program : undefined } = claims;
+    const { exp, aud } = claims;
+    const { [principalClaim]: subject = principalClaim === 'sub' ? programIn(claims) : undefined } = claims;
     const expiresAt = typeof exp === 'number' ? exp * 1000 : Number.NaN;
     // Introspection need not tell when a token expires.
     const until = Number.isNaN(expiresAt) ? clock.now() + INTROSPECTED_MS : expiresAt;
@@ -115,29 +131,29 @@ export class Issuer {
 
   async #loadKeys(): Promise<JWTVerifyGetKey> {
     const { jwksUrl } = this.#parts.settings;
-    const url = jwksUrl ?? (await this.#discovered()).jwksUrl;
-    if (url === undefined) throw new Error('the metadata names no jwks_uri; set jwksUrl');
+    const url = jwksUrl ?? (await this.#metadata.get()).jwksUrl;
+    if (url === undefined) throw new Error('the metadata names no jwks_uri with https; set jwksUrl');
     return createRemoteJWKSet(new URL(url));
   }
 
-  async #discovered(): Promise<IssuerMetadata> {
-    this.#metadata ??= discover(this.name);
-    return this.#metadata;
+  #isUnknown(digest: string): boolean {
+    const until = this.#unknown.get(digest) ?? 0;
+    if (until > this.#parts.clock.now()) return true;
+    this.#unknown.delete(digest);
+    return false;
   }
 
-  /** What the issuer answers. A failure is not kept: it is asked again, but not with each token. */
+  #setUnknown(digest: string): void {
+    this.#unknown.set(digest, this.#parts.clock.now() + UNKNOWN_MS);
+    const [oldest] = this.#unknown.keys();
+    if (this.#unknown.size > MAX_UNKNOWN && oldest !== undefined) this.#unknown.delete(oldest);
+  }
+
+  /** What the issuer answers; throws that it cannot be asked. */
   async #asked<T>(asking: () => Promise<T>): Promise<T> {
     try {
       return await asking();
     } catch (error) {
-      this.#parts.clock.after(
-        RETRY_MS,
-        () => {
-          this.#metadata = undefined;
-          this.#keys = undefined;
-        },
-        { unref: true },
-      );
       throw this.#unreachable(error);
     }
   }
@@ -150,6 +166,11 @@ export class Issuer {
       `the token cannot be checked, because its issuer ${issuer} cannot be asked; try again later`,
     );
   }
+}
+
+/** A program that has a token of its own has no other subject. Its id must not pass for a person of that name. */
+function programIn({ client_id: id }: Record<string, unknown>): string | undefined {
+  return typeof id === 'string' && id !== '' ? `client:${id}` : undefined;
 }
 
 export function refused(why: string): GatewayError {

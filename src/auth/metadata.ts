@@ -1,6 +1,7 @@
 /** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery). */
 
 import { messageOf } from '../lib/log.ts';
+import { isSecureUrl } from '../lib/secure-url.ts';
 import { isObject } from '../lib/values.ts';
 import { fetchJson } from './fetch-json.ts';
 
@@ -39,7 +40,8 @@ export async function discover(issuer: string): Promise<IssuerMetadata> {
   throw new Error(`no metadata of issuer ${issuer} was found (${failures.join('; ')})`);
 }
 
+/** Keys that come without https could be anybody's, and tokens that go without it would be read. */
 function urlIn(metadata: Record<string, unknown>, field: string): string | undefined {
   const { [field]: url } = metadata;
-  return typeof url === 'string' && URL.canParse(url) ? url : undefined;
+  return typeof url === 'string' && isSecureUrl(url) ? url : undefined;
 }

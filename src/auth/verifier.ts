@@ -1,7 +1,8 @@
 /** Loaded only where the configuration names authorization servers. */
 
 import { createHash } from 'node:crypto';
-import { decodeJwt } from 'jose';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { GatewayError } from '../core/errors.ts';
 import type { Bearer, TokenVerifier } from '../core/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -58,6 +59,7 @@ async function checkWith(issuers: readonly Issuer[], token: string): Promise<Che
   if (named !== undefined) {
     const issuer = issuers.find(({ name }) => name === named);
     if (issuer === undefined) throw refused('its issuer is not one of auth.issuers');
+    if (!isAccessToken(token)) throw refused('it is no access token (`typ` in its header)');
     // A revoked token is still signed: where the issuer can be asked, it is.
     if (!issuer.introspects) return issuer.verifyJwt(token);
     const checked = await issuer.introspect(token);
@@ -67,11 +69,18 @@ async function checkWith(issuers: readonly Issuer[], token: string): Promise<Che
   const asked = issuers.filter(({ introspects }) => introspects);
   if (asked.length === 0)
     throw refused('it is no JSON Web Token, and no issuer has `introspection` in the configuration');
+  let outage: GatewayError | undefined;
   for (const issuer of asked) {
-    const checked = await issuer.introspect(token);
-    if (checked !== undefined) return checked;
+    try {
+      const checked = await issuer.introspect(token);
+      if (checked !== undefined) return checked;
+    } catch (error) {
+      // The token may be of another issuer, which can be asked.
+      if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_ISSUER_UNREACHABLE') throw error;
+      outage ??= error;
+    }
   }
-  throw refused('no issuer knows it, or it has expired or was revoked');
+  throw outage ?? refused('no issuer knows it, or it has expired or was revoked');
 }
 
 /** The issuer that a JSON Web Token names, which is not proven yet; nothing if it is another kind of token. */
@@ -80,5 +89,16 @@ function issuerIn(token: string): string | undefined {
     return decodeJwt(token).iss ?? '';
   } catch {
     return undefined;
+  }
+}
+
+/** Issuers sign other things with the same keys, such as the tokens with which they log people out; `typ` tells them apart. */
+function isAccessToken(token: string): boolean {
+  try {
+    const { typ = 'JWT' } = decodeProtectedHeader(token);
+    return typeof typ === 'string' && /^(?:application\/)?(?:at\+)?jwt$/i.test(typ);
+  } catch {
+    // Not a header that anybody has signed, which is said where the signature is checked.
+    return true;
   }
 }

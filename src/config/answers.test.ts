@@ -15,7 +15,7 @@ afterAll(() => rm(folder, { recursive: true }));
 async function load(meanwhile: object, flags: { 'dry-run'?: boolean } = {}): Promise<Config> {
   const config = join(folder, 'meanwhile.json');
   await writeFile(config, JSON.stringify({ mcpServers: { files: { url: 'http://x.test/' } }, meanwhile }));
-  const env = { HOME: folder, THE_KEY: 'sk-very-secret' };
+  const env = { HOME: folder, THE_KEY: 'sk-very-secret', BROKEN_KEY: 'sk-very-secret\n' };
   return loadConfig({ flags: { config, ...flags }, env, cwd: folder });
 }
 
@@ -112,6 +112,10 @@ describe('models', () => {
     [
       { ...FAST, key: '${NOT_SET}' },
       'models.fast.key: the environment variable NOT_SET is not set; set it, or give a default: ${NOT_SET:-default}',
+    ],
+    [
+      { ...FAST, key: '${BROKEN_KEY}' },
+      'models.fast.key: a key has visible ASCII characters only: look for spaces and line ends in the variable',
     ],
     [{ ...FAST, key: 5 }, 'models.fast.key: expected a string, got a number'],
     [

@@ -206,6 +206,40 @@ describe('precedence', () => {
     ]);
   });
 
+  it('A-1: a gateway at all addresses has to know which one tokens are issued for', async () => {
+    const issuers = [{ issuer: 'https://id.example.com' }];
+    const warned = async (meanwhile: object, flags: ConfigFlags = {}): Promise<readonly string[]> =>
+      (await load(settings({ auth: { issuers }, ...meanwhile }), flags)).warnings;
+    for (const host of ['0.0.0.0', '::']) {
+      expect(await warned({ host })).toEqual([
+        expect.stringContaining(`meanwhile.json: meanwhile.publicUrl: missing: clients are told to get tokens for`),
+      ]);
+    }
+    expect(await warned({}, { host: '0.0.0.0' })).toHaveLength(1);
+    expect(await warned({})).toEqual([]);
+    expect(await warned({ host: '0.0.0.0', publicUrl: 'https://gateway.example.com' })).toEqual([]);
+    expect(await warned({ host: '0.0.0.0', auth: { tokens: { ann: 'x'.repeat(16) } } })).toEqual([]);
+  });
+
+  it('A-4: what an issuer is asked goes over https, or stays on this machine', async () => {
+    const issuer = { issuer: 'https://id.example.com' };
+    const asked = (url: string) => ({
+      ...issuer,
+      jwksUrl: url,
+      introspection: { url, clientId: 'a', clientSecret: 'b' },
+    });
+    for (const url of ['https://keys.example.com/', 'http://127.0.0.1:9000/', 'http://localhost/', 'http://[::1]/']) {
+      expect(await mistakes(settings({ auth: { issuers: [asked(url)] } })), url).toEqual([]);
+    }
+    const expected = 'expected a URL starting with https://, or with http:// on this machine';
+    for (const url of ['http://keys.example.com/', 'http://localhost.example.com/', 'ftp://127.0.0.1/']) {
+      expect(await mistakes(settings({ auth: { issuers: [asked(url)] } })), url).toEqual([
+        expect.stringContaining(`auth.issuers[0].jwksUrl: ${expected}`),
+        expect.stringContaining(`auth.issuers[0].introspection.url: ${expected}`),
+      ]);
+    }
+  });
+
   it('an empty variable counts as not set', async () => {
     expect(await picked({}, { MEANWHILE_PORT: '', MEANWHILE_STORE: '' })).toMatchObject({ port: 1 });
   });
@@ -484,6 +518,14 @@ describe('secrets', () => {
     const found = (await mistakes(file, {}, { SECRET })).join('\n');
     expect(found).not.toBe('');
     expect(found).not.toContain(SECRET.slice(0, 15));
+  });
+
+  it('X-4: the secret of the gateway at an issuer is not shown, also if it is a number', async () => {
+    const introspection = { clientId: 'a', clientSecret: 1234567890 };
+    const issuers = [{ issuer: 'https://id.example.com', introspection }];
+    expect(await mistakes(settings({ auth: { issuers } }))).toEqual([
+      expect.stringMatching(/introspection\.clientSecret: expected a string, got a number$/),
+    ]);
   });
 
   it('X-4: a URL is shown without its credentials', async () => {

@@ -111,7 +111,11 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     ownStore: store !== undefined,
     servers: value.servers,
     disabled,
-    warnings: lines([...value.warnings, ...inRules.warnings]),
+    warnings: lines([
+      ...value.warnings,
+      ...inRules.warnings,
+      ...(transport === 'http' ? namelessIn(value.meanwhile) : []),
+    ]),
     ...(file !== undefined && { file }),
     ...(COLLECTORS.some((name) => env[name]) && { otel: otelVariables(env) }),
   };
@@ -160,6 +164,13 @@ function uselessIn({ advertise, store }: Pick<FileValue['meanwhile'], 'advertise
   if (advertise === undefined || isPostgresUrl(store ?? '')) return [];
   const message = 'has no effect: only gateways that share a postgres:// store reach each other';
   return [{ path: ['meanwhile', 'advertise'], message }];
+}
+
+/** Tokens are issued for an address, and nobody can reach a gateway at `0.0.0.0`. */
+function namelessIn({ auth, host, publicUrl }: Pick<Meanwhile, 'auth' | 'host' | 'publicUrl'>): Mistake[] {
+  if (auth.issuers.length === 0 || publicUrl !== undefined || !['0.0.0.0', '::'].includes(host)) return [];
+  const message = `missing: clients are told to get tokens for the address ${host}, which none of them uses; set it to where they reach the gateway`;
+  return [{ path: ['meanwhile', 'publicUrl'], message }];
 }
 
 async function readConfigFile(file: string, source: Given, name: string): Promise<unknown> {

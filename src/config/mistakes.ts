@@ -120,6 +120,7 @@ const SECRET_STEPS = new Set<string | number>([
   'key',
   'content',
   'secret',
+  'clientSecret',
   'token',
 ]);
 const LONGEST_SHOWN = 80;

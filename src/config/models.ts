@@ -15,6 +15,9 @@ const isBaseUrl = (text: string): boolean => {
   return username === '' && password === '' && search === '' && hash === '';
 };
 
+/** Other characters cannot be sent in a header; what is said then may contain the key. */
+const isKey = (text: string): boolean => /^[\x21-\x7e]*$/.test(text);
+
 const score = (help: string) => z.number().min(0).max(1).default(0.5).describe(help);
 
 const patterns = z.array(z.string().min(1));
@@ -34,7 +37,12 @@ const model = z
       )
       .optional()
       .describe('Where the API begins; `https://api.openai.com/v1` or `https://api.anthropic.com` by default.'),
-    key: z.string().min(1).optional().describe('The key of the API, as a variable: `${OPENAI_API_KEY}`.'),
+    key: z
+      .string()
+      .min(1)
+      .refine(isKey, 'a key has visible ASCII characters only: look for spaces and line ends in the variable')
+      .optional()
+      .describe('The key of the API, as a variable: `${OPENAI_API_KEY}`.'),
     model: z.string().min(1).max(200).describe('The name of the model at the API.'),
     hints: patterns
       .optional()

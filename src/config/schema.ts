@@ -5,6 +5,7 @@
 
 import type { ServerConfig } from '../core/ports.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
+import { isSecureUrl } from '../lib/secure-url.ts';
 import { isAddressRange } from '../lib/addresses.ts';
 import * as z from '../lib/schema/kinds.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
@@ -22,9 +23,7 @@ const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.c
 
 /** Tokens name it exactly so. Without https, anybody on the way could issue tokens; on this machine nobody is. */
 function isIssuer(text: string): boolean {
-  if (!isHttpUrl(text) || /[?#@\s]/.test(text)) return false;
-  const { protocol, hostname } = new URL(text);
-  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  return isSecureUrl(text) && !/[?#@\s]/.test(text);
 }
 
 /** The address of one gateway, not of what it serves. */
@@ -175,6 +174,12 @@ const auditSettings = group('The audit record.', {
     ),
 });
 
+/** Keys that come another way could be anybody's, and tokens and the secret must not be read on the way. */
+const secureUrl = z
+  .string()
+  .refine(isSecureUrl, 'expected a URL starting with https://, or with http:// on this machine')
+  .optional();
+
 /** Compared letter by letter with what tokens say, so nothing of it is changed. */
 const issuer = group('An OAuth authorization server.', {
   issuer: z
@@ -187,11 +192,11 @@ const issuer = group('An OAuth authorization server.', {
     .describe(
       'Audiences of tokens that are accepted besides the address of the gateway, for authorization servers that cannot issue tokens for it.',
     ),
-  jwksUrl: httpUrl.describe('Where the keys of the issuer are. By default as its metadata says.'),
+  jwksUrl: secureUrl.describe('Where the keys of the issuer are. By default as its metadata says.'),
   introspection: group(
     'How to ask the issuer about tokens, where only it can read them or they must be revocable at once.',
     {
-      url: httpUrl.describe('Where to ask. By default as the metadata of the issuer says.'),
+      url: secureUrl.describe('Where to ask. By default as the metadata of the issuer says.'),
       clientId: z.string().min(1).describe('The id of the gateway at the issuer.'),
       clientSecret: z.string().min(1).describe('Its secret.'),
     },

@@ -2,10 +2,11 @@
 
 import { ModelRefused, type ModelReply, type Models } from '../core/ports.ts';
 import type { Clock } from '../lib/clock.ts';
+import { shortenText } from '../lib/shorten.ts';
 import { anthropic } from './anthropic.ts';
 import type { WireFormat } from './format.ts';
 import { openai } from './openai.ts';
-import { KeyRefused, postJson } from './post-json.ts';
+import { KeyRefused, masked, postJson, SHOWN_CHARS } from './post-json.ts';
 import { readPrompt } from './prompt.ts';
 
 export interface ModelEndpoint {
@@ -38,9 +39,9 @@ export function createModels({ endpoints, maxBytes, clock }: ModelsOptions): Mod
       const { body, read } = prepared(() => format.exchange(readPrompt(params), model, base));
       const url = `${base.replace(/\/+$/, '')}/${format.path}`;
       try {
-        return read(
-          await postJson({ url, headers: format.headers(key), body, key, timeoutMs, maxBytes, signal, clock }),
-        );
+        const headers = format.headers(key);
+        const response = await postJson({ url, headers, body, key, timeoutMs, maxBytes, signal, clock });
+        return understood(() => read(response), key);
       } catch (error) {
         throw error instanceof KeyRefused ? keyRefused(error, endpoint, name) : error;
       }
@@ -54,6 +55,15 @@ function prepared<T>(make: () => T): T {
     return make();
   } catch (error) {
     throw new ModelRefused((error as Error).message, { cause: error });
+  }
+}
+
+/** What cannot be understood is told, but an endpoint may say the key anywhere. */
+function understood<T>(read: () => T, key: string | undefined): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(shortenText(masked((error as Error).message, key), SHOWN_CHARS), { cause: error });
   }
 }
 

@@ -134,7 +134,7 @@ function readResponse(
   const message = isObject(choice) ? choice['message'] : undefined;
   if (!isObject(choice) || !isObject(message)) throw new Error('its response has no message');
   const { content, tool_calls: calls, refusal } = message;
-  if (typeof refusal === 'string' && refusal !== '') throw new Error(`it refused: ${refusal.slice(0, 300)}`);
+  if (typeof refusal === 'string' && refusal !== '') throw new Error(`it refused: ${refusal}`);
   const used = (Array.isArray(calls) ? calls : []).map((call: unknown) => toolUse(call, names));
   const blocks: Block[] = [
     ...(typeof content === 'string' && content !== '' ? [{ type: 'text', text: content } as const] : []),

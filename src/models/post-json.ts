@@ -28,7 +28,7 @@ const ATTEMPTS = 3;
 const BACKOFF = { firstMs: 1000, factor: 2, maxMs: 10_000 };
 
 /** How much of what an endpoint says about an error is told. */
-const SHOWN_CHARS = 300;
+export const SHOWN_CHARS = 300;
 
 /** The JSON object that the endpoint answers with. */
 export async function postJson(post: Post): Promise<Record<string, unknown>> {
@@ -49,7 +49,7 @@ async function untilTaken(post: Post, deadline: number): Promise<Record<string, 
   for (let attempt = 1; ; attempt += 1) {
     const response = await send(post);
     const text = await readText(response, post.maxBytes);
-    if (response.ok) return parsed(text);
+    if (response.ok) return parsed(text, post.key);
     const passes = response.status === 429 || response.status >= 500;
     const waitMs = retryAfterMs(response, clock.now()) ?? backoffDelay(attempt, BACKOFF);
     if (!passes || attempt === ATTEMPTS || clock.now() + waitMs >= deadline) throw refusal(response, text, post.key);
@@ -57,7 +57,7 @@ async function untilTaken(post: Post, deadline: number): Promise<Record<string, 
   }
 }
 
-async function send({ url, headers, body, signal }: Post): Promise<Response> {
+async function send({ url, headers, body, key, signal }: Post): Promise<Response> {
   try {
     return await fetch(url, {
       method: 'POST',
@@ -71,7 +71,9 @@ async function send({ url, headers, body, signal }: Post): Promise<Response> {
     signal.throwIfAborted();
     // `fetch failed` alone helps nobody.
     const { cause } = error as Error;
-    throw new ModelRefused(`its endpoint cannot be reached: ${messageOf(cause ?? error)}`, { cause: error });
+    throw new ModelRefused(`its endpoint cannot be reached: ${masked(messageOf(cause ?? error), key)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -88,7 +90,7 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   return text + decoder.decode();
 }
 
-function parsed(text: string): Record<string, unknown> {
+function parsed(text: string, key: string | undefined): Record<string, unknown> {
   let value: unknown;
   try {
     value = parseExact(text);
@@ -96,7 +98,7 @@ function parsed(text: string): Record<string, unknown> {
     value = undefined;
   }
   if (isObject(value)) return value;
-  throw new Error(`its response is no JSON object: ${shortenText(text, SHOWN_CHARS)}`);
+  throw new Error(`its response is no JSON object: ${shortenText(masked(text, key), SHOWN_CHARS)}`);
 }
 
 /** Thrown when the key is refused. What the endpoint says then may contain a part of the key. */
@@ -104,9 +106,13 @@ export class KeyRefused extends ModelRefused {}
 
 function refusal({ status }: Response, text: string, key: string | undefined): ModelRefused {
   if (status === 401 || status === 403) return new KeyRefused(`HTTP ${status}`);
-  const said = shortenText(messageIn(text), SHOWN_CHARS);
-  const shown = key === undefined ? said : said.replaceAll(key, '***');
+  const shown = shortenText(masked(messageIn(text), key), SHOWN_CHARS);
   return new ModelRefused(`its endpoint answered with HTTP ${status}${shown === '' ? '' : `: ${shown}`}`);
+}
+
+/** A text of others without the key. Before it is shortened: half a key would not be found. */
+export function masked(text: string, key: string | undefined): string {
+  return key === undefined ? text : text.replaceAll(key, '***');
 }
 
 /** Both formats have `{"error": {"message"}}`. */

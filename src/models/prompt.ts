@@ -138,8 +138,7 @@ export class ToolNames {
   /** The name of the server for a tool that the model calls. */
   fromWire(wire: unknown): string {
     const name = this.#own.get(String(wire));
-    if (name === undefined)
-      throw new Error(`it called the tool '${String(wire).slice(0, 100)}', which it was not offered`);
+    if (name === undefined) throw new Error(`it called the tool '${String(wire)}', which it was not offered`);
     return name;
   }
 }

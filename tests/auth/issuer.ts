@@ -1,7 +1,8 @@
 /** An issuer whose tokens the test makes itself, also those that no real authorization server would issue. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 import { defer } from '../support/owned.ts';
 
@@ -13,8 +14,12 @@ export interface HandmadeIssuer {
   broken: boolean;
   /** Another name in its metadata. */
   metadataIssuer?: string;
+  /** Over the rest of its metadata. */
+  metadata: Record<string, unknown>;
+  /** What it says of tokens that only it can read. */
+  opaque: Record<string, Record<string, unknown>>;
   /** Signs with the current key; `null` leaves a claim out. */
-  token(claims?: Record<string, unknown>, header?: { alg?: string; kid?: string }): Promise<string>;
+  token(claims?: Record<string, unknown>, header?: { alg?: string; kid?: string; typ?: string }): Promise<string>;
   /** From now on there is another key only. */
   rollOver(): Promise<void>;
   publicKey: JWK;
@@ -23,24 +28,29 @@ export interface HandmadeIssuer {
 export async function handmadeIssuer(audience: string): Promise<HandmadeIssuer> {
   let key: CryptoKey;
   let number = 0;
-  const server = createServer((req, res) => {
+  const server = createServer((req, res) => void answer(req, res)).listen(0, '127.0.0.1');
+  const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const path = req.url ?? '';
     issuer.asked.push(path);
     if (issuer.broken) {
       res.writeHead(500).end();
       return;
     }
+    const token = path === '/introspect' ? new URLSearchParams(await text(req)).get('token') : null;
     const answers: Record<string, unknown> = {
       '/.well-known/openid-configuration': {
         issuer: issuer.metadataIssuer ?? issuer.url,
         jwks_uri: `${issuer.url}/keys`,
+        introspection_endpoint: `${issuer.url}/introspect`,
+        ...issuer.metadata,
       },
       '/keys': { keys: [issuer.publicKey] },
+      '/introspect': { active: false, ...issuer.opaque[token ?? ''] },
     };
-    const answer = answers[path];
-    res.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
-    res.end(JSON.stringify(answer ?? {}));
-  }).listen(0, '127.0.0.1');
+    const found = answers[path];
+    res.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    res.end(JSON.stringify(found ?? {}));
+  };
   await once(server, 'listening');
   defer(async () => {
     server.closeAllConnections();
@@ -50,6 +60,8 @@ export async function handmadeIssuer(audience: string): Promise<HandmadeIssuer> 
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked: [],
     broken: false,
+    metadata: {},
+    opaque: {},
     publicKey: {},
     token: async (claims = {}, header = {}) => {
       const now = Math.floor(Date.now() / 1000);

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { Client, ClientCredentialsProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
+import { Issuer } from '../../src/auth/issuer.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { startV1Http } from '../servers/v1-http.ts';
 import { withToken } from '../support/console.ts';
 import { httpGateway, stdioGateway, type SettingsInput, type TestGateway } from '../support/gateway.ts';
@@ -89,6 +91,7 @@ test('A-4, A-5, A-12: only a token that its issuer has signed for this gateway, 
     'without a subject': [await issuer.token({ sub: null }), "claim 'sub'"],
     'for another resource': [await issuer.token({ aud: 'https://other.example.com/mcp' }), 'not issued for'],
     'for nobody': [await issuer.token({ aud: null }), 'not issued for'],
+    'to log out with': [await issuer.token({}, { typ: 'logout+jwt' }), 'no access token'],
     'no JSON Web Token': ['something-else', 'no JSON Web Token'],
   };
   for (const [what, [token, why]] of Object.entries(wrong)) {
@@ -99,6 +102,31 @@ test('A-4, A-5, A-12: only a token that its issuer has signed for this gateway, 
     expect(answer.text, what).not.toContain(token);
   }
   expect(JSON.stringify(gateway.logs)).not.toContain(await issuer.token());
+});
+
+test('A-4: the types that access tokens have are accepted', async () => {
+  const { issuer, gateway } = await protectedGateway();
+  for (const typ of ['JWT', 'at+jwt', 'application/at+JWT']) {
+    expect((await post(gateway.url, INITIALIZE, bearer(await issuer.token({}, { typ })))).status, typ).toBe(200);
+  }
+});
+
+test('A-4: a signature is not believed for as long as a token lasts', async () => {
+  const clock = new JumpingClock();
+  const handmade = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
+  const settings = { issuer: handmade.url, audiences: [], principalClaim: 'sub', scopeClaim: 'scope' };
+  const issuer = new Issuer({ settings, scopes: false, clock, log: createLog('silent') });
+  const exp = Math.floor(clock.now() / 1000) + 86_400;
+  const long = await issuer.verifyJwt(await handmade.token({ exp }));
+  expect(long.bearer.expiresAt).toBe(exp * 1000);
+  expect(long.until).toBeLessThanOrEqual(clock.now() + 600_000);
+  expect((await issuer.verifyJwt(await handmade.token({ exp: exp - 86_390 }))).until).toBe((exp - 86_390) * 1000);
+});
+
+test('A-13: a program does not pass for the person who is called like it', async () => {
+  const { issuer, gateway } = await protectedGateway();
+  const token = await issuer.token({ sub: null, client_id: 'ann' });
+  expect((await withToken(gateway, token).get('/me')).body).toMatchObject({ principal: `client:ann@${issuer.url}` });
 });
 
 test('A-5: a token for one endpoint opens no other one; one for the hub opens all', async () => {
@@ -112,6 +140,33 @@ test('A-5: a token for one endpoint opens no other one; one for the hub opens al
   expect(await statusAt('', `${PUBLIC_URL}/mcp/a`)).toBe(401);
   expect(await statusAt('/b', ['https://other.example.com', `${PUBLIC_URL}/mcp`])).toBe(200);
   expect(await statusAt('/b', PUBLIC_URL)).toBe(200);
+  // Some clients append `/mcp`, before or after they have read which resource it is.
+  expect(await statusAt('/a/mcp', `${PUBLIC_URL}/mcp/a`)).toBe(200);
+  expect(await statusAt('/a/mcp', `${PUBLIC_URL}/mcp/a/mcp`)).toBe(200);
+  expect(await statusAt('/b/mcp', `${PUBLIC_URL}/mcp/a`)).toBe(401);
+});
+
+test('A-1, A-2: the metadata is found under the other address of a server, by pages too, and cannot be changed', async () => {
+  const { gateway } = await protectedGateway();
+  const { origin } = new URL(gateway.url);
+  const at = async (path: string, method = 'GET'): Promise<RawAnswer> =>
+    send(`${origin}${METADATA}${path}`, { method, headers: {} });
+  expect((await at('/mcp/files/mcp')).json).toMatchObject({ resource: `${PUBLIC_URL}/mcp/files` });
+  expect((await at('/mcpfoo')).status).toBe(404);
+  expect((await at('/mcp/files/other')).status).toBe(404);
+  const challenged = async (path: string): Promise<string> => challengeOf(await post(`${origin}${path}`, INITIALIZE));
+  expect(await challenged('/mcp/files/mcp')).toContain(`resource_metadata="${PUBLIC_URL}${METADATA}/mcp/files"`);
+  expect(await challenged('/mcpfoo')).toContain(`resource_metadata="${PUBLIC_URL}${METADATA}/mcp"`);
+  const preflight = await at('/mcp', 'OPTIONS');
+  expect([preflight.status, preflight.text]).toEqual([204, '']);
+  expect(preflight.headers).toMatchObject({
+    'access-control-allow-origin': '*',
+    'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+    'access-control-allow-headers': '*',
+  });
+  expect([(await at('/mcp', 'HEAD')).status, (await at('/mcp', 'HEAD')).text]).toEqual([200, '']);
+  const wrong = await at('/mcp', 'POST');
+  expect([wrong.status, wrong.headers['allow']]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
 test('A-8, A-9: a token needs the scope, and a greater one contains it', async () => {
@@ -179,15 +234,87 @@ test('A-4: an issuer that cannot be asked is not the fault of the token, and is 
   const token = await issuer.token();
   const down = await post(gateway.url, INITIALIZE, bearer(token));
   expect([down.status, errorOf(down).data]).toEqual([503, { code: 'TOOL_ERR_ISSUER_UNREACHABLE' }]);
+  expect(down.headers['retry-after']).toBe('5');
   expect(gateway.logs).toContainEqual(expect.objectContaining({ event: 'issuer_unreachable' }));
   issuer.broken = false;
-  clock.jump(10_000);
+  clock.jump(3000);
+  const before = issuer.asked.length;
+  expect((await post(gateway.url, INITIALIZE, bearer(token))).status).toBe(503);
+  expect(issuer.asked).toHaveLength(before);
+  clock.jump(2500);
   expect((await post(gateway.url, INITIALIZE, bearer(token))).status).toBe(200);
+  // What was found out since then outlasts the failure that came before.
+  clock.jump(5000);
   const asked = issuer.asked.length;
   expect((await post(gateway.url, INITIALIZE, bearer(token))).status).toBe(200);
   expect((await post(gateway.url, INITIALIZE, bearer(await issuer.token({ sub: 'bob' })))).status).toBe(200);
   // A token that is known, and keys that are known.
   expect(issuer.asked).toHaveLength(asked);
+});
+
+const INTROSPECTION = { clientId: 'gateway', clientSecret: 'of the gateway' };
+
+test('A-4: an issuer that cannot be asked does not keep the tokens of another one out', async () => {
+  const clock = new JumpingClock();
+  const down = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
+  const up = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
+  down.broken = true;
+  up.opaque['known'] = { active: true, sub: 'ann', aud: `${PUBLIC_URL}/mcp`, scope: 'mcp:use' };
+  const issuers = [down, up].map(({ url }) => ({ issuer: url, introspection: INTROSPECTION }));
+  const gateway = await httpGateway({}, { publicUrl: PUBLIC_URL, auth: { issuers } }, clock);
+  const statusOf = async (token: string): Promise<number> =>
+    (await post(gateway.url, INITIALIZE, bearer(token))).status;
+  expect(await statusOf('known')).toBe(200);
+  expect(await statusOf('unknown')).toBe(503);
+  down.broken = false;
+  clock.jump(5500);
+  expect(await statusOf('unknown')).toBe(401);
+  // For some seconds, neither is asked again about what it does not know.
+  const asked = [down, up].flatMap((issuer) => issuer.asked).length;
+  expect(await statusOf('unknown')).toBe(401);
+  expect([down, up].flatMap((issuer) => issuer.asked)).toHaveLength(asked);
+  down.opaque['unknown'] = { ...up.opaque['known'] };
+  clock.jump(5500);
+  expect(await statusOf('unknown')).toBe(200);
+});
+
+test('A-4: introspection that fails leaves the metadata as it is', async () => {
+  const clock = new JumpingClock();
+  const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
+  const issuers = [{ issuer: issuer.url, introspection: INTROSPECTION }];
+  const gateway = await httpGateway({}, { publicUrl: PUBLIC_URL, auth: { issuers } }, clock);
+  const statusOf = async (token: string): Promise<number> =>
+    (await post(gateway.url, INITIALIZE, bearer(token))).status;
+  expect(await statusOf('one')).toBe(401);
+  issuer.broken = true;
+  expect(await statusOf('two')).toBe(503);
+  issuer.broken = false;
+  clock.jump(5500);
+  const asked = issuer.asked.length;
+  expect(await statusOf('two')).toBe(401);
+  expect(issuer.asked.slice(asked)).toEqual(['/introspect']);
+});
+
+test('A-4: keys and answers that would come without https are not asked for', async () => {
+  const { issuer, gateway } = await protectedGateway();
+  issuer.metadata = { jwks_uri: 'http://keys.example.com/' };
+  expect((await post(gateway.url, INITIALIZE, bearer(await issuer.token()))).status).toBe(503);
+  expect(JSON.stringify(gateway.logs)).toContain('names no jwks_uri with https');
+  const introspected = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
+  introspected.metadata = { introspection_endpoint: 'http://tokens.example.com/' };
+  const issuers = [{ issuer: introspected.url, introspection: INTROSPECTION }];
+  const other = await httpGateway({}, { publicUrl: PUBLIC_URL, auth: { issuers } });
+  expect((await post(other.url, INITIALIZE, bearer('token'))).status).toBe(503);
+  expect(JSON.stringify(other.logs)).toContain('names no introspection_endpoint with https');
+});
+
+test('A-1: requests to publicUrl are accepted, with issuers and without', async () => {
+  const host = { host: 'gateway.example.com' };
+  const { issuer, gateway } = await protectedGateway();
+  expect((await post(gateway.url, INITIALIZE, { ...bearer(await issuer.token()), ...host })).status).toBe(200);
+  const open = await httpGateway({}, { publicUrl: PUBLIC_URL });
+  expect((await post(open.url, INITIALIZE, host)).status).toBe(200);
+  expect((await post(open.url, INITIALIZE, { host: 'other.example.com' })).status).toBe(403);
 });
 
 test('A-4: the metadata of another issuer is not believed', async () => {

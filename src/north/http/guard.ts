@@ -46,8 +46,7 @@ export class Guard {
         `refusing to listen on '${host}' without authentication: set meanwhile.auth.tokens or meanwhile.auth.issuers in the config, or listen on 127.0.0.1`,
       );
     }
-    const { publicUrl } = issuerAuth ?? {};
-    const hosts = [...LOOPBACK, host, ...allowedHosts, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
+    const hosts = [...LOOPBACK, host, ...allowedHosts];
     this.#hosts = new Set(hosts.map((name) => hostnameOf(`http://${name}`) ?? name.toLowerCase()));
     this.#origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   }

@@ -44,6 +44,9 @@ export interface HttpSettings extends GuardSettings {
 
 const IN_DOUBT = 'this gateway was suspended and is checking which sessions it still owns; try again';
 
+/** An issuer that could not be asked is not asked again before. */
+const ISSUER_RETRY_S = '5';
+
 /** Bodies up to this size are not counted. */
 const SMALL_BODY = 65_536;
 const METHODS = 'GET, POST, DELETE, OPTIONS';
@@ -228,7 +231,7 @@ export class HttpListener {
       if (error.code === 'TOOL_ERR_UNAUTHORIZED' && req.headers.authorization !== undefined) {
         this.#gateway.audit?.signInRefused('mcp', req.socket.remoteAddress);
       }
-      const headers = challengeOf(error);
+      const headers = headersFor(error);
       respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
       return;
     }
@@ -445,7 +448,9 @@ export class HttpListener {
   }
 }
 
-function challengeOf(error: GatewayError): Record<string, string> {
+/** What tells a client how to go on. */
+function headersFor(error: GatewayError): Record<string, string> {
+  if (error.code === 'TOOL_ERR_ISSUER_UNREACHABLE') return { 'retry-after': ISSUER_RETRY_S };
   if (error instanceof AuthError) return { 'www-authenticate': error.challenge };
   return error.code === 'TOOL_ERR_UNAUTHORIZED' ? { 'www-authenticate': 'Bearer' } : {};
 }

@@ -16,7 +16,13 @@ export interface IssuerAuth {
 }
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+const METHODS = 'GET, HEAD, OPTIONS';
 const ORDER: readonly Scope[] = ['use', 'answer', 'operate'];
+
+/** The path of the resource that is at a path; nothing if there is none. Some clients append `/mcp` to the address they are given. */
+function resourcePath(path: string): string | undefined {
+  return /^(\/mcp(?:\/[^/]+)?)(?:\/mcp)?$/.exec(path)?.[1];
+}
 
 /** Why a request is refused, with the header that tells its client how to get a token that is accepted. */
 export class AuthError extends GatewayError {
@@ -45,9 +51,23 @@ export class ProtectedResource {
   /** Answers requests for metadata; `false` if this is none. Everybody may read it: it says where to get a token. */
   describe(req: IncomingMessage, res: ServerResponse, path: string): boolean {
     if (path !== WELL_KNOWN && !path.startsWith(`${WELL_KNOWN}/`)) return false;
-    const of = path.slice(WELL_KNOWN.length);
-    if (!/^(?:\/mcp(?:\/[^/]+)?)?$/.test(of)) {
-      respondError(res, 404, -32000, `no resource '${of}'; the hub is at /mcp, and each server at /mcp/<its name>`);
+    // Pages read it before they have a token, and may send headers of their own with it.
+    res.setHeader('access-control-allow-origin', '*');
+    const asked = path.slice(WELL_KNOWN.length);
+    const of = asked === '' ? '' : resourcePath(asked);
+    if (req.method === 'OPTIONS') {
+      res.setHeader('access-control-allow-methods', METHODS);
+      res.setHeader('access-control-allow-headers', '*');
+      res.setHeader('access-control-max-age', '600');
+      res.writeHead(204).end();
+      return true;
+    }
+    if (req.method !== 'GET' && req.method !== 'HEAD') {
+      respondError(res, 405, -32000, `method ${req.method} is not allowed`, { headers: { allow: METHODS } });
+      return true;
+    }
+    if (of === undefined) {
+      respondError(res, 404, -32000, `no resource '${asked}'; the hub is at /mcp, and each server at /mcp/<its name>`);
       return true;
     }
     const { issuers, scopes } = this.#auth;
@@ -63,7 +83,6 @@ export class ProtectedResource {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
       'cache-control': 'max-age=300',
-      'access-control-allow-origin': '*',
     });
     res.end(req.method === 'HEAD' ? undefined : body);
     return true;
@@ -106,7 +125,10 @@ export class ProtectedResource {
     const { audiences, scope } = bearer;
     if (audiences !== 'any' && !this.#isFor(audiences, path)) {
       const fix = 'the operator can accept another audience with auth.issuers[].audiences';
-      throw this.refused(path, `the token is not valid: it was not issued for ${this.#base}${path}; ${fix}`);
+      throw this.refused(
+        path,
+        `the token is not valid: it was not issued for ${this.#base}${resourcePath(path) ?? '/mcp'}; ${fix}`,
+      );
     }
     const { scopes } = this.#auth;
     if (scopes === false || (scope !== undefined && ORDER.indexOf(scope) >= ORDER.indexOf(needed))) return bearer;
@@ -122,12 +144,15 @@ export class ProtectedResource {
   /** A token for the hub, or for the whole gateway, is good at every endpoint; one for an endpoint only there. */
   #isFor(audiences: readonly string[], path: string): boolean {
     const base = this.#base;
-    const accepted = new Set([base, `${base}/`, `${base}/mcp`, `${base}${path}`]);
+    const of = resourcePath(path);
+    const accepted = new Set([base, `${base}/`, `${base}/mcp`]);
+    // Also by the address that the client was given, which may be the longer one.
+    if (of !== undefined) accepted.add(`${base}${of}`).add(`${base}${path}`);
     return audiences.some((audience) => accepted.has(audience));
   }
 
   #challenge(path: string, parameters: Record<string, string>): string {
-    const of = path.startsWith('/mcp') ? path : '/mcp';
+    const of = resourcePath(path) ?? '/mcp';
     const all = { ...parameters, resource_metadata: `${this.#base}${WELL_KNOWN}${of}` };
     // Nothing in it may end the quotes, or the line.
     const quoted = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, "'");
