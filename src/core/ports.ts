@@ -634,6 +634,8 @@ export interface QueuedNotice {
 /** One that this gateway sends; with `claim` it tells its own attempt from those of others. */
 export interface ClaimedNotice extends QueuedNotice {
   claim: string;
+  /** From then on, another gateway may send it. */
+  until: number;
 }
 
 export interface NoticeClaim {

@@ -139,7 +139,7 @@ export class Dispatcher {
 
   async #deliver(notice: ClaimedNotice): Promise<void> {
     const { outbox } = this.#parts.store;
-    const { clock, settings } = this.#parts;
+    const { clock, settings, sender } = this.#parts;
     const now = clock.now();
     // Others are not kept from their sleep by a message that could not be sent before.
     const dueAt = afterQuietHours(settings.targets[notice.target]?.quietHours, now);
@@ -153,7 +153,9 @@ export class Dispatcher {
     }
     try {
       if (await this.#isNeedless(notice)) return;
-      await this.#parts.sender.send(notice, this.#stop.signal);
+      // The read may have taken long. Once the claim is over, another gateway may send it: it is due again then.
+      if (clock.now() + sender.timeoutOf(notice.target) > notice.until) return;
+      await sender.send(notice, this.#stop.signal);
     } catch (error) {
       await this.#failed(notice, error);
       return;
@@ -210,7 +212,8 @@ export class Dispatcher {
     const next = settings.targets[target]?.escalate?.to;
     await this.#write(async () => {
       if (next !== undefined && clock.now() < (questionEnd(notice) ?? Infinity)) {
-        await store.outbox.add([plan.handOver(notice, next, clock.now())]);
+        const handedOver = plan.handOver(notice, next, clock.now());
+        if (handedOver !== undefined) await store.outbox.add([handedOver]);
       }
       const outcome = { state: 'failed', at: clock.now(), ...(error !== undefined && { error }) } as const;
       await store.outbox.end(notice, outcome);

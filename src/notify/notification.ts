@@ -8,6 +8,8 @@ export interface Notification {
   event: NotifyEvent;
   /** When it happened. */
   at: number;
+  /** Tells it from other notifications of the same event about the same subject. */
+  key?: number | undefined;
   principal: string;
   server: string;
   tool?: string | undefined;

@@ -28,12 +28,22 @@ export interface QueueingParts {
   log: Log;
 }
 
+interface KnownServer {
+  isDown: boolean;
+  /** When it was last told that it is down. */
+  toldAt: number;
+  /** When its last loss was to be told of. */
+  dueAt: number;
+}
+
+const NEVER_TOLD: KnownServer = { isDown: false, toldAt: -Infinity, dueAt: -Infinity };
+
 export class QueueingNotifier implements Notifier {
   readonly #parts: QueueingParts;
   /** The open questions that were queued. */
   readonly #open = new Map<string, Pick<NotedQuestion, 'tool' | 'expiresAt'>>();
   /** Whether servers are there, as far as they were lost or found in this run of the program. */
-  readonly #servers = new Map<string, 'up' | 'down'>();
+  readonly #servers = new Map<string, KnownServer>();
   #adding = new Map<string, QueuedNotice>();
   #dropping = new Set<string>();
   #writing: Promise<void> | undefined;
@@ -68,17 +78,24 @@ export class QueueingNotifier implements Notifier {
   }
 
   serverLost(server: string, principal: string, reason: string): void {
+    const { plan, clock } = this.#parts;
     const subject = serverSubject(server, principal);
+    const { isDown, toldAt } = this.#servers.get(subject) ?? NEVER_TOLD;
     // Each of its sessions loses the server.
-    if (this.#servers.get(subject) === 'down') return;
-    this.#servers.set(subject, 'down');
-    this.#add(this.#parts.plan.serverDown(server, principal, reason, this.#parts.clock.now()));
+    if (isDown) return;
+    const now = clock.now();
+    const dueAt = plan.serverDownAt(now, toldAt);
+    this.#servers.set(subject, { isDown: true, toldAt, dueAt });
+    this.#add(plan.serverDown(server, principal, reason, now, dueAt));
   }
 
   serverBack(server: string, principal: string): void {
     const subject = serverSubject(server, principal);
-    if (this.#servers.get(subject) === 'up') return;
-    this.#servers.set(subject, 'up');
+    const known = this.#servers.get(subject);
+    if (known?.isDown === false) return;
+    const { toldAt, dueAt } = known ?? NEVER_TOLD;
+    // A loss that ended before it was due was not told of, and does not delay the next one.
+    this.#servers.set(subject, { isDown: false, toldAt: dueAt <= this.#parts.clock.now() ? dueAt : toldAt, dueAt });
     // Also what an earlier run has queued.
     this.#drop(subject);
   }

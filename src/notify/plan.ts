@@ -24,8 +24,6 @@ export const TASK_WEBHOOK = 'webhook:';
 interface Happening {
   notification: Notification;
   subject: string;
-  /** Tells it from other notifications about the subject, besides the event. */
-  key?: number;
   /** When a target is told of it. */
   dueAt: (target: TargetSettings) => number;
   /** It is of no use after that. */
@@ -94,23 +92,40 @@ export class Plan {
     return [...notices, this.#notice(happening, target, { ...notification, webhook }, updatedAt, now)];
   }
 
-  serverDown(server: string, principal: string, reason: string, now: number): QueuedNotice[] {
-    const notification: Notification = { event: 'server', at: now, principal, server };
-    const subject = serverSubject(server, principal);
-    const dueAt = (): number => now + this.#settings.serverDownMs;
-    const key = Math.floor(now / SAME_LOSS_MS);
-    return this.#notices({ notification, subject, key, dueAt, escalates: false, message: reason }, now);
+  /** When a server that is lost now is told of; `toldAt`: when its last loss was. */
+  serverDownAt(now: number, toldAt: number): number {
+    return Math.max(now + this.#settings.serverDownMs, toldAt + SAME_LOSS_MS);
   }
 
-  /** For the target that is told what another one could not be told. */
-  handOver(notice: QueuedNotice, to: string, now: number): QueuedNotice {
-    const notification = parseExact(notice.data) as Notification;
-    const dueAt = afterQuietHours(this.#settings.targets[to]?.quietHours, now);
-    const giveUpAt = notification.question?.expiresAt ?? now + this.#settings.giveUpMs;
+  serverDown(server: string, principal: string, reason: string, now: number, dueAt: number): QueuedNotice[] {
+    // Gateways that lose a server at about the same time tell of it once. A later loss is due in a later part of time.
+    const key = Math.floor(dueAt / SAME_LOSS_MS);
+    const notification: Notification = { event: 'server', at: now, principal, server, key };
+    const subject = serverSubject(server, principal);
+    return this.#notices({ notification, subject, dueAt: () => dueAt, escalates: false, message: reason }, now);
+  }
+
+  /** For the target that is told what another one could not be told, if it may be told that. */
+  handOver(notice: QueuedNotice, to: string, now: number): QueuedNotice | undefined {
+    const target = this.#settings.targets[to];
+    const { message, arguments: args, ...about } = parseExact(notice.data) as Notification;
+    if (target === undefined || !this.#isFor(to, about)) return undefined;
+    const { include } = target;
+    const notification: Notification = {
+      ...about,
+      ...(include.includes('message') && message !== undefined && { message }),
+      ...(include.includes('arguments') && args !== undefined && { arguments: args }),
+    };
+    const dueAt = afterQuietHours(target.quietHours, now);
+    const giveUpAt = about.question?.expiresAt ?? now + this.#settings.giveUpMs;
     const { subject, createdAt, keepUntil } = notice;
-    const { event } = notification;
-    const id = noticeId(to, event, subject, ...(event === 'server' ? [createdAt] : []));
-    return { id, target: to, subject, createdAt, dueAt, giveUpAt, keepUntil, attempts: 0, data: notice.data };
+    const id = idOf(to, subject, about);
+    const data = stringifyExact(notification);
+    return { id, target: to, subject, createdAt, dueAt, giveUpAt, keepUntil, attempts: 0, data };
+  }
+
+  #isFor(name: string, about: Notification): boolean {
+    return this.#selects.get(name)?.(about) ?? false;
   }
 
   #notices(happening: Happening, now: number, isNeedless?: (target: TargetSettings) => boolean): QueuedNotice[] {
@@ -120,6 +135,8 @@ export class Plan {
       const target = this.#settings.targets[name];
       const known = found.get(name);
       if (target === undefined || (known !== undefined && known.dueAt <= dueAt)) return;
+      // Also one that others escalate to is told only of what it is for.
+      if (!this.#isFor(name, notification)) return;
       const notice = this.#notice(
         happening,
         name,
@@ -131,15 +148,14 @@ export class Plan {
       if (escalates && target.escalate) add(target.escalate.to, notice.dueAt + target.escalate.afterMs);
     };
     for (const [name, target] of Object.entries(this.#settings.targets)) {
-      if (!target.events.includes(notification.event) || isNeedless?.(target)) continue;
-      if (this.#selects.get(name)?.(notification)) add(name, happening.dueAt(target));
+      if (target.events.includes(notification.event) && !isNeedless?.(target)) add(name, happening.dueAt(target));
     }
     // What would come too late is not sent at all.
     return [...found.values()].filter(({ dueAt }) => dueAt < (happening.endsAt ?? Infinity));
   }
 
   #notice(
-    { subject, key, endsAt, keepUntil = 0 }: Happening,
+    { subject, endsAt, keepUntil = 0 }: Happening,
     target: string,
     notification: Notification,
     dueAt: number,
@@ -147,7 +163,7 @@ export class Plan {
   ): QueuedNotice {
     const giveUpAt = endsAt ?? Math.max(dueAt, now) + this.#settings.giveUpMs;
     return {
-      id: noticeId(target, notification.event, subject, ...(key === undefined ? [] : [key])),
+      id: idOf(target, subject, notification),
       target,
       subject,
       createdAt: now,
@@ -158,6 +174,10 @@ export class Plan {
       data: stringifyExact(notification),
     };
   }
+}
+
+function idOf(target: string, subject: string, { event, key }: Notification): string {
+  return noticeId(target, event, subject, ...(key === undefined ? [] : [key]));
 }
 
 /** With no more than the target may be told. */

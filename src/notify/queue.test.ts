@@ -277,6 +277,64 @@ describe('what is sent', () => {
     await expect.poll(() => types(pager.received)).toEqual(['question.opened', 'task.ended']);
   });
 
+  it('N-1: a target that is told in place of another one learns only what it may be told', async () => {
+    const [phone, pager] = [await Receiver.start(), await Receiver.start()];
+    const { notifier, settled, pass, outcomes } = startNotifications({
+      phone: {
+        at: phone,
+        events: ['question', 'task'],
+        include: ['message', 'arguments'],
+        escalate: { to: 'pager', afterMs: MINUTE },
+      },
+      pager: { at: pager, events: [], include: ['message'], principals: ['ann'], servers: ['bank'], tools: ['pay'] },
+    });
+    const others = [{ principal: 'bob' }, { server: 'mail' }, { tool: 'list' }];
+    notifier.questionOpen(question('q1'));
+    for (const [index, other] of others.entries()) notifier.questionOpen(question(`other${index}`, other));
+    await settled();
+    await pass(MINUTE);
+    expect(phone.received).toHaveLength(4);
+    expect(pager.received.map(({ body }) => body['data'])).toMatchObject([{ questionId: 'q1' }]);
+    phone.always = 410;
+    const failed = { status: 'failed', error: { code: 1, message: 'no money' }, args: { amount: 5 } } as never;
+    notifier.taskEnded({ task: task('t1', failed), principal: 'ann' });
+    notifier.taskEnded({ task: task('t2', failed), principal: 'bob' });
+    await expect.poll(() => outcomes.filter((outcome) => outcome === 'phone given_up').length).toBe(2);
+    await settled();
+    await expect.poll(() => pager.received.length).toBe(2);
+    const { data } = pager.received[1]?.body ?? {};
+    expect(data).toMatchObject({ taskId: 't1', message: 'no money' });
+    expect(data).not.toHaveProperty('arguments');
+  });
+
+  it('N-1: a server that is lost for good soon after its last loss is told of later', async () => {
+    const [at, pager] = [await Receiver.start(), await Receiver.start()];
+    const { notifier, pass, settled } = startNotifications({
+      hook: { at, events: ['server'], escalate: { to: 'pager', afterMs: 0 } },
+      pager: { at: pager, events: ['server'] },
+    });
+    const lose = async (ms: number): Promise<void> => {
+      notifier.serverLost('bank', 'ann', 'gone');
+      await settled();
+      await pass(ms);
+    };
+    await lose(MINUTE);
+    expect(at.received).toHaveLength(1);
+    // A loss that nobody was told of does not delay the next.
+    for (let time = 0; time < 2; time += 1) {
+      notifier.serverBack('bank', 'ann');
+      await lose(MINUTE);
+    }
+    await pass(7 * MINUTE);
+    expect(at.received).toHaveLength(1);
+    // It cannot be told of it, and the other one knows it already.
+    at.always = 410;
+    await pass(MINUTE);
+    await expect.poll(() => pager.received.length).toBe(2);
+    await pass(HOUR);
+    expect([at.received.length, pager.received.length]).toEqual([2, 2]);
+  });
+
   it('N-1: a server that comes back in time is not told of, and one that stays away once for all its sessions', async () => {
     const at = await Receiver.start();
     const { notifier, pass, settled } = startNotifications({ hook: { at, events: ['server'] } });
@@ -483,6 +541,24 @@ describe('after a restart', () => {
     await one.pass(MINUTE);
     await two.settled();
     expect(ids(at.received).slice(31)).toEqual(['msg_left']);
+  });
+
+  it('N-3: a gateway whose claim is nearly over leaves the message to others', async () => {
+    const at = await Receiver.start();
+    const { notifier, clock, pass, settled, store, outcomes } = startNotifications({ hook: { at } });
+    const find = store.history.find.bind(store.history);
+    let slowMs = 2 * MINUTE - 9999;
+    store.history.find = async (given) => {
+      clock.advance(slowMs);
+      slowMs = 0;
+      return find(given);
+    };
+    notifier.questionOpen(question('q1'));
+    await settled();
+    expect([at.received, outcomes]).toEqual([[], []]);
+    await pass(9999);
+    expect(at.received).toHaveLength(1);
+    expect(outcomes).toEqual(['hook delivered']);
   });
 
   it('N-3: a store that fails keeps neither messages from being queued nor one from counting as sent', async () => {

@@ -40,6 +40,11 @@ export class Sender {
     return Object.hasOwn(settings.targets, target) || (webhooks !== undefined && target.startsWith(TASK_WEBHOOK));
   }
 
+  /** How long the target may take. */
+  timeoutOf(target: string): number {
+    return this.#parts.settings.targets[target]?.timeoutMs ?? WEBHOOK_MS;
+  }
+
   async send(notice: QueuedNotice, stop: AbortSignal): Promise<void> {
     const notification = parseExact(notice.data) as Notification;
     const { webhook } = notification;

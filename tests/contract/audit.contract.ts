@@ -158,6 +158,18 @@ export function auditContract(name: string, open: () => Promise<AuditUnderTest>)
       expect(await numbers({ after: 0 })).toEqual([1201]);
     });
 
+    it('G-5: lines from a future that a wrong clock knew do not keep old ones from being deleted', async () => {
+      const future = Array.from({ length: 1100 }, (_, index) => callLine(index + 2, { at: 9_000_000_000 }));
+      const old = Array.from({ length: 1100 }, (_, index) => callLine(index + 1102));
+      await audit.append([callLine(1), ...future, ...old, callLine(3000)]);
+      await audit.trim(3_000_000, Number.MAX_SAFE_INTEGER);
+      const left = await numbers({ limit: 3000 });
+      expect([left.length, left[0], left.at(-2), left.at(-1)]).toEqual([1101, 2, 1101, 3000]);
+      // What they took is counted as free.
+      await audit.trim(0, 1100 * 1000);
+      expect(await numbers({ limit: 3000 })).toEqual(left);
+    });
+
     it('G-5: gateways that write at the same time lose nothing, and a reader that follows misses nothing', async () => {
       if (under.openAnother === undefined) return;
       const another = await under.openAnother();

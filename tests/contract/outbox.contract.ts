@@ -48,7 +48,9 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       await outbox.add([notice('a')]);
       await outbox.add([notice('a', { dueAt: 5, data: 'other' }), notice('b', { dueAt: 2000 })]);
       const claimed = await claim(1999);
-      expect(claimed).toEqual([{ ...notice('a', { dueAt: 61_999, attempts: 1 }), claim: expect.any(String) }]);
+      expect(claimed).toEqual([
+        { ...notice('a', { dueAt: 61_999, attempts: 1 }), claim: expect.any(String), until: 61_999 },
+      ]);
     });
 
     it('N-3: tells which targets have something to do, and when the next one has', async () => {

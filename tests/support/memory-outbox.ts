@@ -43,7 +43,7 @@ export class MemoryOutbox implements Outbox {
       .map((row) => {
         Object.assign(row, { dueAt: until, claim, attempts: row.attempts + 1 });
         const { state: _state, endedAt: _endedAt, error: _error, ...notice } = row;
-        return { ...notice, claim };
+        return { ...notice, claim, until };
       });
   }
 

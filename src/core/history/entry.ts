@@ -31,7 +31,7 @@ export type AnswerSource = 'client' | 'tools' | 'console' | 'terminal' | 'rule' 
 export interface AnsweredBy {
   principal: string;
   via: AnswerSource;
-  /** Of the rule or the model. */
+  /** Of the rule or the model, or of the target whose message had the link. */
   name?: string;
 }
 

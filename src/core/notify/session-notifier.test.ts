@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { hubSession, SILENT, startCore } from '../../../tests/support/core.ts';
+import { MemoryStore } from '../../../tests/support/memory-store.ts';
+import { TestClock } from '../../../tests/support/test-clock.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { OpenInteraction } from '../interaction/interaction.ts';
-import type { Task } from '../task/task.ts';
-import type { NotedQuestion, Notifier } from './notifier.ts';
+import type { SessionStore } from '../ports.ts';
+import type { EndedTask, Task } from '../task/task.ts';
+import type { NotedQuestion, NotedTask, Notifier } from './notifier.ts';
 import { SessionNotifier } from './session-notifier.ts';
 
 function recording(): { notifier: Notifier; open: NotedQuestion[] } {
@@ -35,6 +38,8 @@ test('N-1: people are told of questions for people, with the tool of the call or
     principal: 'ann',
     live: { get: (id) => (id === 'c' ? call : undefined) },
     tasks: { find: (id) => (id === 't' ? task : undefined) },
+    store: new MemoryStore(),
+    clock: new TestClock(),
   });
   session.questionChanged(ASKED, true);
   session.questionChanged({ ...ASKED, link: { certainty: 'certain', by: { callId: 'c' } } }, false);
@@ -51,6 +56,56 @@ test('N-1: people are told of questions for people, with the tool of the call or
   expect(open).toHaveLength(3);
   session.questionChanged({ ...ASKED, kind: 'sampling' }, false);
   expect(open).toHaveLength(4);
+});
+
+function ending(store: Pick<SessionStore, 'settled' | 'recorded' | 'isLost'>) {
+  const told: string[] = [];
+  const notifier = { taskEnded: ({ task }: NotedTask) => told.push(task.id) } as unknown as Notifier;
+  const clock = new TestClock();
+  const nothing = { live: { get: () => undefined }, tasks: { find: () => undefined } };
+  const session = new SessionNotifier(notifier, { id: 's', principal: 'ann', ...nothing, store, clock });
+  session.taskEnded({ id: 't', status: 'completed' } as EndedTask);
+  return { told, clock };
+}
+
+test('N-3: the end of a task is told once it is stored, and not by a gateway that has lost the session', async () => {
+  const [kept, lost] = [new MemoryStore(), new MemoryStore()];
+  const [keeping, losing] = [kept.shared(), lost.shared()];
+  const [first, second] = [ending(kept), ending(lost)];
+  await turn();
+  expect([first.told, second.told]).toEqual([[], []]);
+  keeping.release();
+  losing.fail(new Error('another gateway has the session'));
+  await turn();
+  expect([first.told, second.told]).toEqual([['t'], []]);
+  const { told } = ending({ settled: async () => {}, isLost: true });
+  await turn();
+  expect(told).toEqual([]);
+});
+
+test('N-3: the end of a task is told when a store that failed has it, but not without end', async () => {
+  let failures = 3;
+  const settled = async (): Promise<void> => {
+    failures -= 1;
+    if (failures >= 0) throw new Error('disk full');
+  };
+  const { told, clock } = ending({ settled });
+  for (let second = 0; second < 2; second += 1) {
+    await turn();
+    clock.advance(1000);
+  }
+  await turn();
+  expect(told).toEqual([]);
+  clock.advance(1000);
+  await turn();
+  expect(told).toEqual(['t']);
+  const never = ending({ settled: async () => Promise.reject(new Error('disk full')) });
+  for (let second = 0; second < 60; second += 1) {
+    await turn();
+    never.clock.advance(1000);
+  }
+  await turn();
+  expect([never.told, never.clock.armed]).toEqual([[], 0]);
 });
 
 test('N-4: a call with a webhook is refused by a gateway that notifies nobody', async () => {

@@ -1,11 +1,14 @@
 /** What notifications are told of one session. */
 
+import type { Clock } from '../../lib/clock.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
+import { sleep } from '../../lib/timers.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
 import { isPerson, messageIn, modeOf } from '../history/asked.ts';
 import type { OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
+import type { SessionStore } from '../ports.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { EndedTask } from '../task/task.ts';
 import type { Notifier } from './notifier.ts';
@@ -13,11 +16,17 @@ import type { Notifier } from './notifier.ts';
 /** The key in the `_meta` of a call that names the URL to call when its task ends. */
 export const WEBHOOK_KEY = 'meanwhile/webhook';
 
+/** How often, and after what pauses, it is looked whether a store that fails has the end of a task. */
+const STORE_ATTEMPTS = 60;
+const STORE_RETRY_MS = 1000;
+
 export interface NotifyingSession {
   id: string;
   principal: string;
   live: Pick<InFlight<string, LiveCall>, 'get'>;
   tasks: Pick<TaskBook, 'find'>;
+  store: Pick<SessionStore, 'settled' | 'recorded' | 'isLost'>;
+  clock: Clock;
 }
 
 export class SessionNotifier {
@@ -45,8 +54,27 @@ export class SessionNotifier {
     this.#notifier.questionEnded(id);
   }
 
+  /** Told once it is stored: if another gateway has the session, the task may go on there, and end in another way. */
   taskEnded(task: EndedTask): void {
-    this.#notifier.taskEnded({ task, principal: this.#session.principal });
+    void this.#isStored().then((isStored) => {
+      if (isStored) this.#notifier.taskEnded({ task, principal: this.#session.principal });
+    });
+  }
+
+  /** Otherwise whoever restores the session tells of its tasks. */
+  async #isStored(): Promise<boolean> {
+    const { store, clock } = this.#session;
+    for (let attempt = 1; !store.isLost; attempt += 1) {
+      try {
+        await (store.recorded === undefined ? store.settled() : store.recorded());
+        return !store.isLost;
+      } catch {
+        // A store that is shared has tried again itself as long as that could help.
+        if (store.recorded !== undefined || attempt === STORE_ATTEMPTS) return false;
+      }
+      await sleep(STORE_RETRY_MS, clock);
+    }
+    return false;
   }
 
   serverLost(server: string, reason: string): void {

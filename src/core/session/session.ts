@@ -215,7 +215,8 @@ export class Session {
       parts.audit?.session(this.recorded, live),
     );
     this.#recorder = recorder;
-    const notifier = parts.notifier && new SessionNotifier(parts.notifier, { id, principal, live, tasks: this.tasks });
+    const notifier =
+      parts.notifier && new SessionNotifier(parts.notifier, { id, principal, live, tasks: this.tasks, store, clock });
     this.#notifier = notifier;
     const models = parts.models && this.#modelResponder(parts.models);
     this.#models = models;

@@ -139,7 +139,7 @@ export class AnswerPages {
   ): Promise<{ status: number; html: string }> {
     const { questionId, sessionId, principal: owner, target } = grant;
     const person = { principal: owner, operator: false };
-    const work = { do: 'answer', sessionId, owner, questionId, answer, via: 'link' } as const;
+    const work = { do: 'answer', sessionId, owner, questionId, answer, via: 'link', name: target } as const;
     try {
       await doAnywhere(this.#gateway, person, work);
     } catch (error) {

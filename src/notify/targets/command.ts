@@ -48,8 +48,8 @@ async function run(
       said = (said + text).slice(-MOST_STDERR);
     });
     const stop = (): void => {
-      kill(child.pid);
       reject(signal.reason as Error);
+      kill(child.pid);
     };
     signal.addEventListener('abort', stop, { once: true });
     child.on('error', (error) => {
@@ -71,9 +71,8 @@ function kill(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
-  } catch (error) {
-    // It has just ended by itself.
-    if (codeOf(error) !== 'ESRCH') throw error;
+  } catch {
+    // It has just ended by itself, or runs as another user. Nothing more can be done, and nobody could catch an error here.
   }
 }
 

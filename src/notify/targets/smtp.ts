@@ -1,6 +1,8 @@
 /** E-mail. */
 
+import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
+import type { SMTPTransportGetSocket } from 'nodemailer/lib/smtp-transport';
 import { messageOf } from '../../lib/log.ts';
 import { plainText } from '../message.ts';
 import type { TargetSettings } from '../settings.ts';
@@ -29,7 +31,18 @@ export function smtp({ url = '', from = '', to = [], timeoutMs }: TargetSettings
   };
   return {
     send: async (message, signal) => {
-      const transport = createTransport(options);
+      signal.throwIfAborted();
+      const getSocket: SMTPTransportGetSocket = ({ host, port = 0 }, callback) => {
+        // Of the library's own connections none could be ended early: a mail might be sent after all, and once more later.
+        const connection = connect({ host, port: Number(port), signal });
+        connection.on('error', () => {});
+        connection.once('error', callback);
+        connection.once('connect', () => {
+          connection.off('error', callback);
+          callback(null, { connection });
+        });
+      };
+      const transport = createTransport({ ...options, getSocket });
       const aborted = new Promise<never>((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
       });

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { defer } from '../../../tests/support/owned.ts';
 import { Receiver } from '../../../tests/support/receiver.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
@@ -307,6 +307,32 @@ describe('e-mail', () => {
       .poll(() => [...sockets].every(({ readableEnded, destroyed }) => readableEnded || destroyed))
       .toBe(true);
   });
+
+  it('N-1: is not sent any more once its sending was stopped', async () => {
+    const { port, mails } = await mailServer();
+    const target = await openTarget(mail(port), () => NOW);
+    await expect(target.send(question(), AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+    const stop = new AbortController();
+    const slow = await mailServer({
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      onMailFrom: (_address, _session, next) => {
+        stop.abort(new Error('stopped'));
+        setTimeout(next, 50);
+      },
+    });
+    const stopped = (await openTarget(mail(slow.port), () => NOW)).send(question(), stop.signal);
+    await expect(stopped).rejects.toThrow('stopped');
+    await new Promise((resolve) => {
+      setTimeout(resolve, 200);
+    });
+    expect([mails, slow.mails]).toEqual([[], []]);
+  });
+
+  it('N-1: goes only to a server whose certificate is trusted', async () => {
+    const { port } = await mailServer({ secure: true });
+    const failed = await failure({ ...mail(port), url: `smtps://127.0.0.1:${port}` });
+    expect(failed.message).toMatch(/certificate|altnames/i);
+  });
 });
 
 describe('a local command', () => {
@@ -365,6 +391,29 @@ describe('a local command', () => {
     expect(await sending).toMatchObject({ message: 'no answer within 5 seconds' });
     const pid = Number(await readFile(out, 'utf8'));
     await expect.poll(() => isAlive(pid)).toBe(false);
+  });
+
+  it('N-1: a command that cannot be ended is not waited for, and does no harm', async () => {
+    const { file, out } = await script(`
+      require('node:fs').writeFileSync(process.argv[2], String(process.pid));
+      setInterval(() => {}, 1000);
+    `);
+    const target = await openTarget(settings('command', { command: file, args: [out] }), () => NOW);
+    const stop = new AbortController();
+    const sending = target.send(question(), stop.signal);
+    await expect.poll(async () => readFile(out, 'utf8').catch(() => '')).toMatch(/^\d+$/);
+    const pid = Number(await readFile(out, 'utf8'));
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+    });
+    try {
+      stop.abort(new Error('stopped'));
+      await expect(sending).rejects.toThrow('stopped');
+      expect(kill).toHaveBeenCalledTimes(1);
+    } finally {
+      kill.mockRestore();
+      process.kill(pid, 'SIGKILL');
+    }
   });
 });
 

@@ -84,6 +84,8 @@ export function claimedNotice(row: Row): ClaimedNotice {
     attempts: Number(row['attempts']),
     data: String(row['data']),
     claim: String(row['claim']),
+    // The claim has moved it.
+    until: Number(row['due_at']),
   };
 }
 

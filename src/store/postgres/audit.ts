@@ -9,6 +9,7 @@ import { stringifyExact } from '../../lib/exact-json.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
 import { lineOf, rowOf, type AuditRow } from '../audit/row.ts';
 import { readStatement, type Dialect } from '../audit/sql.ts';
+import { Sweeps } from '../audit/sweeps.ts';
 import type { AuditToRead } from '../audit/to-read.ts';
 import type { Row, Value } from './driver.ts';
 import { DIALECT as HISTORY_DIALECT } from './history.ts';
@@ -21,6 +22,8 @@ const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: ' COLLATE "C"' };
 const TRIM_TO = 0.95;
 /** How many lines are deleted in one go. */
 const DELETED_AT_ONCE = 1000;
+/** How many lines are searched in one go for those to be deleted. */
+const READ_AT_ONCE = 10_000;
 
 const TYPES: Record<keyof AuditRow, string> = {
   gateway: 'text',
@@ -58,6 +61,14 @@ const DELETE = `WITH state AS MATERIALIZED (SELECT newest FROM ${SCHEMA}.audit_s
   UPDATE ${SCHEMA}.audit_state SET bytes = greatest(0, bytes - (SELECT coalesce(sum(bytes), 0) FROM deleted))
   RETURNING (SELECT coalesce(sum(bytes), 0) FROM deleted) AS freed`;
 
+const RANGE = `SELECT min(seq) AS oldest, max(seq) AS newest FROM ${SCHEMA}.audit`;
+const DELETE_OLD = `WITH state AS MATERIALIZED (SELECT newest FROM ${SCHEMA}.audit_state FOR UPDATE),
+  deleted AS (DELETE FROM ${SCHEMA}.audit WHERE seq IN (SELECT seq FROM ${SCHEMA}.audit, state
+      WHERE seq > $1 AND seq <= $2 AND at < $3 LIMIT ${DELETED_AT_ONCE})
+    RETURNING bytes)
+  UPDATE ${SCHEMA}.audit_state SET bytes = greatest(0, bytes - (SELECT coalesce(sum(bytes), 0) FROM deleted))
+  RETURNING (SELECT count(*) FROM deleted) AS deleted`;
+
 export interface PostgresAuditOptions {
   /** Of the database. */
   name: string;
@@ -68,6 +79,7 @@ export interface PostgresAuditOptions {
 
 export class PostgresAudit implements AuditLog {
   readonly #options: PostgresAuditOptions;
+  readonly #sweeps = new Sweeps();
 
   constructor(options: PostgresAuditOptions) {
     this.#options = options;
@@ -95,8 +107,20 @@ export class PostgresAudit implements AuditLog {
     for (;;) {
       const [row] = await this.#options.read(DELETE, [before, excess]);
       const freed = Number(row?.['freed']);
-      if (freed === 0) return;
+      if (freed === 0) break;
       excess -= freed;
+    }
+    if (this.#sweeps.isDue(before)) await this.#sweep(before);
+  }
+
+  async #sweep(before: number): Promise<void> {
+    const [range] = await this.#options.read(RANGE, []);
+    // Without lines, both are null.
+    const [oldest, newest] = [Number(range?.['oldest']), Number(range?.['newest'])];
+    for (let above = oldest - 1; above < newest;) {
+      const end = above + READ_AT_ONCE;
+      const [row] = await this.#options.read(DELETE_OLD, [above, end, before]);
+      if (Number(row?.['deleted']) < DELETED_AT_ONCE) above = end;
     }
   }
 

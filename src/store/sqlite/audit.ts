@@ -10,6 +10,7 @@ import type { AuditLog, AuditQuery } from '../../core/ports.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
 import { lineOf, rowOf } from '../audit/row.ts';
 import { readStatement, type Dialect } from '../audit/sql.ts';
+import { Sweeps } from '../audit/sweeps.ts';
 import type { Statement } from '../history/sql.ts';
 import type { AuditToRead } from '../audit/to-read.ts';
 import { fileOf, openToLook, toStoreError } from './database.ts';
@@ -53,6 +54,8 @@ const BYTES = 'SELECT bytes FROM audit_state';
 const RANGE = 'SELECT min(seq) AS oldest, max(seq) AS newest FROM audit';
 const OLDEST = `SELECT seq, at, bytes FROM audit ORDER BY seq LIMIT ${DELETED_AT_ONCE}`;
 const DELETE = 'DELETE FROM audit WHERE seq <= ?';
+const DELETE_OLD = `DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE seq > ? AND seq <= ? AND at < ?
+  LIMIT ${DELETED_AT_ONCE}) RETURNING bytes`;
 
 export interface SqliteAuditOptions {
   path: string;
@@ -68,6 +71,7 @@ export class SqliteAudit implements AuditLog {
   readonly #mostBytes: number;
   /** What was written since the size was last looked at. */
   #written = 0;
+  readonly #sweeps = new Sweeps();
 
   constructor(db: Libsql.Database, prepared: PreparedStatements, options: SqliteAuditOptions) {
     this.#db = db;
@@ -121,10 +125,32 @@ export class SqliteAudit implements AuditLog {
     let excess = bytes > limit ? bytes - limit * TRIM_TO : 0;
     for (;;) {
       const { deleted, freed } = this.#deleteSome(before, excess);
-      if (deleted === 0) return;
+      if (deleted === 0) break;
       excess -= freed;
       await nextTurn();
     }
+    if (this.#sweeps.isDue(before)) await this.#sweep(before);
+  }
+
+  async #sweep(before: number): Promise<void> {
+    const { oldest, newest } = this.#rows({ sql: RANGE, values: [] })[0] as { oldest: number | null; newest: number };
+    for (let above = (oldest ?? newest) - 1; above < newest;) {
+      const end = above + READ_AT_ONCE;
+      if (this.#deleteOld(above, end, before) < DELETED_AT_ONCE) above = end;
+      await nextTurn();
+    }
+  }
+
+  /** How many lines were deleted. */
+  #deleteOld(above: number, end: number, before: number): number {
+    let rows: { bytes: number }[] = [];
+    this.#try(() =>
+      transaction(this.#db, () => {
+        rows = this.#prepared.get(DELETE_OLD).all(above, end, before) as { bytes: number }[];
+        if (rows.length > 0) this.#prepared.get(SIZE).run(-rows.reduce((sum, { bytes }) => sum + bytes, 0));
+      }),
+    );
+    return rows.length;
   }
 
   /** Deletes some of the oldest lines: those before that time, and more until so many bytes are free. */

@@ -48,7 +48,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     expect([sent.status, sent.text]).toEqual([200, expect.stringContaining('Your answer was sent')]);
     expect((await hub.call('get_task_result', { task_id: taskId })).text).toBe('Hello Ada');
     expect(await person.items('/questions?status=ended')).toMatchObject([
-      { status: 'accepted', answeredBy: { principal: 'local', via: 'link' } },
+      { status: 'accepted', answeredBy: { principal: 'local', via: 'link', name: 'hook' } },
     ]);
     for (const late of [await get(gateway, link), await post(gateway, link, { 'field-0': 'Eve', action: 'accept' })]) {
       expect(late.status).toBe(410);

@@ -36,7 +36,10 @@ export const auditRoutes = [
       const found = await audit.store.read({ ...filterOf(query, person), ...place, limit: limit + 1 });
       const items = found.slice(0, limit);
       const last = found.length > limit ? items.at(-1) : undefined;
-      const seq = (place.order === 'oldest' ? last : undefined)?.seq ?? newest?.seq ?? 0;
+      // Lines may have come between the two: those that are shown here must not be shown again.
+      const shown = (place.order === 'oldest' ? items.at(-1) : items[0])?.seq ?? 0;
+      const isPart = place.order === 'oldest' && last !== undefined;
+      const seq = isPart ? shown : Math.max(newest?.seq ?? 0, shown);
       return { body: { items, ...(last && { next: cursorOf(place.order, last.seq) }), seq } };
     },
   }),

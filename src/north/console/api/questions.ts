@@ -139,8 +139,9 @@ async function ended(gateway: Gateway, asked: QuestionEntry): Promise<Question> 
 
 function whoWasFirst({ status, answeredBy, reason }: Question): string {
   const { principal, via = '', name } = answeredBy ?? {};
-  const by =
-    principal === undefined ? '' : ` by ${name === undefined ? `${principal} (${via})` : `the ${via} ${name}`}`;
+  // A link has the name of its target, but a person has used it.
+  const isPerson = name === undefined || via === 'link';
+  const by = principal === undefined ? '' : ` by ${isPerson ? `${principal} (${via})` : `the ${via} ${name}`}`;
   const why = reason === undefined ? '' : `: ${reason}`;
   return `the question was ${status === 'open' ? 'answered' : status}${by} before${why}; nothing was sent to the server`;
 }

@@ -11,12 +11,12 @@ import type { AnswerWork } from './work.ts';
 
 /** Answers a question in its session. Throws if somebody was first, or if the answer does not fit. */
 export async function answerHere(gateway: Gateway, person: Person, work: AnswerWork): Promise<void> {
-  const { sessionId, owner, questionId, answer } = work;
+  const { sessionId, owner, questionId, answer, via, name } = work;
   const session = await gateway.restore(sessionId, owner);
   const question = session?.interactions.find(questionId);
   if (session === undefined || question === undefined) throw tooLate();
   try {
-    await give(session, question, answer, { principal: person.principal, via: work.via });
+    await give(session, question, answer, { principal: person.principal, via, name });
   } catch (error) {
     if (error instanceof InvalidAnswer) throw invalid(error.mistake, error.fields);
     if (!(error instanceof GatewayError)) throw error;
@@ -37,7 +37,7 @@ async function give(
   { interactions }: Session,
   question: OpenInteraction,
   answer: AnswerBody,
-  by: { principal: string; via: AnswerWork['via'] },
+  by: { principal: string; via: AnswerWork['via']; name: string | undefined },
 ): Promise<void> {
   const { id, kind } = question;
   switch (kind) {
@@ -45,7 +45,7 @@ async function give(
       if (!('action' in answer)) throw invalid("answer an elicitation with 'action' (accept, decline or cancel)");
       const { action, content } = answer;
       const given = action === 'accept' && content !== undefined ? { action, content } : { action };
-      await interactions.answer(id, kind, given, by.via, by.principal);
+      await interactions.answer(id, kind, given, by.via, by.principal, by.name);
       return;
     }
     case 'sampling':
@@ -56,7 +56,7 @@ async function give(
       }
       if (!('result' in answer)) throw invalid("answer a sampling request with 'result', or refuse it with 'error'");
       checkOfferedTools(question, answer.result.content);
-      await interactions.answer(id, kind, withStopReason(answer.result), by.via, by.principal);
+      await interactions.answer(id, kind, withStopReason(answer.result), by.via, by.principal, by.name);
       return;
     case 'roots':
       throw new ApiError(422, 'invalid_answer', 'only the client can answer a roots request');

@@ -17,6 +17,8 @@ export interface AnswerWork extends InSession {
   questionId: string;
   answer: AnswerBody;
   via: 'console' | 'terminal' | 'link';
+  /** Of the target whose message had the link. */
+  name?: string;
 }
 
 /** To see an open question. */
