@@ -1,6 +1,7 @@
 /** Lets a person look at a prompt before it is sent to a model. */
 
 import type { Clock } from '../../lib/clock.ts';
+import { escapeControls } from '../../lib/escape-controls.ts';
 import { shortenText } from '../../lib/shorten.ts';
 import { isObject } from '../../lib/values.ts';
 import type { OpenInteraction } from '../interaction/interaction.ts';
@@ -10,6 +11,9 @@ import type { Asker } from '../ports.ts';
 
 /** How much of the prompt is shown. */
 const SHOWN_CHARS = 4000;
+/** Of one part, however many there are; and of all of them then. */
+const LEAST_SHOWN = 200;
+const MOST_SHOWN = 40_000;
 
 export type Decision = 'send' | 'refuse' | 'undecided';
 
@@ -59,19 +63,22 @@ function askerOf(link: Link): Asker & { taskId?: string } {
   return { candidates: { calls: link.calls.flatMap(({ callId }) => callId ?? []), others: link.others } };
 }
 
-/** The prompt as a person reads it, shortened. */
+/** All that is sent, as a person reads it. Each part is shortened by itself, so that a long one does not hide another. */
 export function promptText(params: Record<string, unknown>): string {
   const { systemPrompt, messages, tools } = params;
-  const lines: string[] = [];
-  if (typeof systemPrompt === 'string') lines.push(`system: ${systemPrompt}`);
+  const parts: string[] = [];
+  if (typeof systemPrompt === 'string') parts.push(`system: ${systemPrompt}`);
   for (const message of Array.isArray(messages) ? messages : []) {
-    if (isObject(message)) lines.push(`${String(message['role'])}: ${contentText(message['content'])}`);
+    if (isObject(message)) parts.push(`${String(message['role'])}: ${contentText(message['content'])}`);
   }
-  const names = (Array.isArray(tools) ? tools : []).flatMap((tool: unknown) =>
-    isObject(tool) ? [String(tool['name'])] : [],
-  );
-  if (names.length > 0) lines.push(`tools: ${names.join(', ')}`);
-  return shortenText(lines.join('\n'), SHOWN_CHARS);
+  for (const tool of Array.isArray(tools) ? tools : []) if (isObject(tool)) parts.push(`tool: ${toolText(tool)}`);
+  const most = Math.max(LEAST_SHOWN, Math.floor(SHOWN_CHARS / parts.length));
+  return escapeControls(shortenText(parts.map((part) => shortenText(part, most)).join('\n'), MOST_SHOWN));
+}
+
+function toolText({ name, description, inputSchema }: Record<string, unknown>): string {
+  const about = typeof description === 'string' ? `: ${description}` : '';
+  return `${String(name)}${about}${inputSchema === undefined ? '' : ` ${JSON.stringify(inputSchema)}`}`;
 }
 
 function contentText(content: unknown): string {
@@ -86,8 +93,22 @@ function blockText(block: Record<string, unknown>): string {
     case 'tool_use':
       return `[calls the tool ${String(block['name'])}: ${JSON.stringify(block['input'])}]`;
     case 'tool_result':
-      return `[result of the tool: ${contentText(block['content'])}]`;
+      return `[result of the tool: ${resultText(block)}]`;
+    case 'resource_link':
+      return `${String(block['name'])}: ${String(block['uri'])}`;
+    case 'resource':
+      return resourceText(isObject(block['resource']) ? block['resource'] : {});
     default:
       return `[${String(block['mimeType'] ?? block['type'])}]`;
   }
+}
+
+/** A tool that returned only structured content said it all there. */
+function resultText({ content, structuredContent }: Record<string, unknown>): string {
+  const hasContent = Array.isArray(content) && content.length > 0;
+  return hasContent || structuredContent === undefined ? contentText(content) : JSON.stringify(structuredContent);
+}
+
+function resourceText({ uri, text, mimeType }: Record<string, unknown>): string {
+  return typeof text === 'string' ? text : `[${String(mimeType)} ${String(uri)}]`;
 }

@@ -65,3 +65,12 @@ test('G-2: what is stored of a call that waits is read again, and refused if it 
   expect(() => readPoint({ version: 2, approval: { argumentsHash: 'h' } })).toThrow('cannot be read');
   expect(() => readPoint({ version: 1, approval: {} })).toThrow('cannot be read');
 });
+
+test('G-2: a long argument does not push another one out of sight, and none that looks secret is in the message', () => {
+  const args = { note: 'x'.repeat(9000), path: '/etc/passwd', password: 'hunter2' };
+  const { message, _meta } = questionAbout({ ...CALL, args }, { tool: 'delete', argumentsHash: 'h' }, {});
+  expect(message).toContain('"path": "/etc/passwd"');
+  expect(message).toContain('more characters');
+  expect(message).not.toContain('hunter2');
+  expect(JSON.stringify(_meta)).toContain('hunter2');
+});

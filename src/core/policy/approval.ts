@@ -19,6 +19,9 @@ type Called = Pick<CallRequest, 'server' | 'tool' | 'args'>;
 
 /** How much of the arguments the message shows; all of them are in the metadata. */
 const SHOWN_ARGUMENTS = 2000;
+/** Of one argument, however many there are; and of all of them then. */
+const LEAST_SHOWN = 100;
+const MOST_SHOWN = 20_000;
 
 /** What is approved: a call with other arguments has another hash. */
 export function hashOf({ server, tool, args }: Called): string {
@@ -36,12 +39,10 @@ export function questionAbout(
   { message, remember }: Pick<Rule, 'message' | 'remember'>,
 ) {
   const { server, tool, args } = call;
-  // The message travels further than the arguments: into notifications, the history and the audit record.
-  const shown = shortenText(escapeControls(stringifyExact(redactSecrets(args), 2)), SHOWN_ARGUMENTS);
   const lines = [
     `Allow ${tool} on ${server}?`,
     ...(message === undefined ? [] : [message]),
-    Object.keys(args).length === 0 ? 'It has no arguments.' : `Arguments: ${shown}`,
+    Object.keys(args).length === 0 ? 'It has no arguments.' : `Arguments: ${shownArguments(args)}`,
   ];
   const choices: [Decision, string][] = [
     ['allow', 'Allow once'],
@@ -75,6 +76,20 @@ export function questionAbout(
       },
     },
   };
+}
+
+/**
+ * Each one is shortened by itself, so that a long one does not push another out of sight. What looks secret is not shown: the
+ * message travels further than the arguments, into notifications, the history and the audit record.
+ */
+function shownArguments(args: Record<string, unknown>): string {
+  const shown = Object.entries(redactSecrets(args) as Record<string, unknown>);
+  const most = Math.max(LEAST_SHOWN, Math.floor(SHOWN_ARGUMENTS / shown.length));
+  const lines = shown.map(([name, value]) => {
+    const text = shortenText(stringifyExact(value, 2), most).replaceAll('\n', '\n  ');
+    return `  ${JSON.stringify(name)}: ${text}`;
+  });
+  return shortenText(escapeControls(`{\n${lines.join(',\n')}\n}`), MOST_SHOWN);
 }
 
 export function decisionIn({ action, content }: Answer): Decision {
