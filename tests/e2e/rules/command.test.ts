@@ -67,8 +67,15 @@ test('G-1: proposes rules for the servers that can be reached', async () => {
   const { code, stdout, stderr } = await runCommand(['rules', 'init', ...file]);
   expect(code).toBe(0);
   expect(stderr).toContain('gone is left out: ');
-  expect(stdout).toContain('{ "server": "old", "tool": "slow", "then": "ask", "remember": true, "approver": "person" },');
+  expect(stdout).toContain(
+    '{ "server": "old", "tool": "slow", "then": "ask", "remember": true, "approver": "person" },',
+  );
   expect(stdout).toContain('Tools that say that they change nothing (old: echo');
   const json = JSON.parse((await runCommand(['rules', 'init', '--json', ...file])).stdout) as { rules: unknown[] };
-  expect(json.rules).toContainEqual({ annotations: { destructiveHint: true }, then: 'ask', remember: true, approver: 'person' });
+  expect(json.rules).toContainEqual({
+    annotations: { destructiveHint: true },
+    then: 'ask',
+    remember: true,
+    approver: 'person',
+  });
 });
