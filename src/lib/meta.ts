@@ -10,6 +10,9 @@ export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 /** Tells which call a question of the gateway itself is about. */
 export const APPROVAL_META = 'meanwhile/approval';
 
+/** Names the URL to call when the task of a call ends. */
+export const WEBHOOK_META = 'meanwhile/webhook';
+
 export function metaOf({ _meta }: Params): Params {
   return isObject(_meta) ? _meta : {};
 }

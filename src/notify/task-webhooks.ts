@@ -2,7 +2,7 @@
 
 import { isIP, type LookupFunction } from 'node:net';
 import { GatewayError } from '../core/errors.ts';
-import { WEBHOOK_KEY } from '../core/notify/session-notifier.ts';
+import { WEBHOOK_META } from '../lib/meta.ts';
 import { addressCheck } from '../lib/addresses.ts';
 import { checkedLookup } from '../lib/checked-lookup.ts';
 import { compileUrlPattern, type UrlPattern } from '../lib/url-pattern.ts';
@@ -54,7 +54,7 @@ export class TaskWebhooks {
 }
 
 function refused(code: 'TOOL_ERR_INVALID_ARGUMENT' | 'TOOL_ERR_NOT_ALLOWED', why: string): GatewayError {
-  return new GatewayError(code, `_meta["${WEBHOOK_KEY}"]: ${why}`);
+  return new GatewayError(code, `_meta["${WEBHOOK_META}"]: ${why}`);
 }
 
 /** The address is not shown: that would reveal the internal network. */

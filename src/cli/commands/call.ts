@@ -1,6 +1,6 @@
 import { TaskClientError } from '../../client/task-client-error.ts';
 import type { CallToolResult, Tool } from '../../client/types.ts';
-import { WEBHOOK_KEY } from '../../core/notify/session-notifier.ts';
+import { WEBHOOK_META } from '../../lib/meta.ts';
 import { messageOf } from '../../lib/log.ts';
 import { parseArguments, readArguments, type GivenArgument } from '../arguments/given.ts';
 import { toolArguments } from '../arguments/tool-arguments.ts';
@@ -30,7 +30,7 @@ export async function call(line: CommandLine): Promise<number> {
   const answers = new PreparedAnswers(flags.answer);
   return withServer(line, server, async (session) => {
     const args = await argumentsFor(session, name, given, base);
-    const meta = flags.webhook === undefined ? undefined : { [WEBHOOK_KEY]: flags.webhook };
+    const meta = flags.webhook === undefined ? undefined : { [WEBHOOK_META]: flags.webhook };
     return showOutcome(session, name, answers, run(session, name, { args, meta }, answers));
   });
 }

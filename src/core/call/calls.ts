@@ -1,3 +1,4 @@
+import { WEBHOOK_META } from '../../lib/meta.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { Stopper } from '../../lib/abort.ts';
 import { secretId } from '../../lib/ids.ts';
@@ -18,7 +19,7 @@ import {
   type ServerTask,
   type SessionStore,
 } from '../ports.ts';
-import { webhooksNotAllowed, WEBHOOK_KEY, type SessionNotifier } from '../notify/session-notifier.ts';
+import { webhooksNotAllowed, type SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
 import type { SessionListener } from '../session/listener.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -118,7 +119,7 @@ export class Calls {
   execute(connection: Connection, given: CallRequest, caller: Caller): Promise<CallReply> {
     return new Promise((resolve) => {
       this.#tasks.assertRoom();
-      const request = given.meta?.[WEBHOOK_KEY] === undefined ? given : this.#withWebhook(given, given.meta);
+      const request = given.meta?.[WEBHOOK_META] === undefined ? given : this.#withWebhook(given, given.meta);
       const bytes = this.#takeRoom(request);
       let stopListening = (): void => {};
       let unregister: Unregister = () => {};
@@ -161,7 +162,7 @@ export class Calls {
   }
 
   /** The URL is for the gateway alone: its server does not hear of it. */
-  #withWebhook(request: CallRequest, { [WEBHOOK_KEY]: url, ...meta }: Record<string, unknown>): CallRequest {
+  #withWebhook(request: CallRequest, { [WEBHOOK_META]: url, ...meta }: Record<string, unknown>): CallRequest {
     if (this.#notifier === undefined) throw webhooksNotAllowed();
     return { ...request, meta, webhook: this.#notifier.webhook(url) };
   }

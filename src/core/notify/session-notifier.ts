@@ -1,5 +1,6 @@
 /** What notifications are told of one session. */
 
+import { WEBHOOK_META } from '../../lib/meta.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
 import { sleep } from '../../lib/timers.ts';
@@ -12,9 +13,6 @@ import type { SessionStore } from '../ports.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { EndedTask } from '../task/task.ts';
 import type { Notifier } from './notifier.ts';
-
-/** The key in the `_meta` of a call that names the URL to call when its task ends. */
-export const WEBHOOK_KEY = 'meanwhile/webhook';
 
 /** How often, and after what pauses, it is looked whether a store that fails has the end of a task. */
 const STORE_ATTEMPTS = 60;
@@ -100,6 +98,6 @@ export class SessionNotifier {
 export function webhooksNotAllowed(): GatewayError {
   return new GatewayError(
     'TOOL_ERR_NOT_ALLOWED',
-    `_meta["${WEBHOOK_KEY}"]: this gateway calls no webhooks of tasks; the operator can allow URLs with meanwhile.notify.taskWebhooks`,
+    `_meta["${WEBHOOK_META}"]: this gateway calls no webhooks of tasks; the operator can allow URLs with meanwhile.notify.taskWebhooks`,
   );
 }

@@ -1,14 +1,13 @@
 import type { CallRequest } from '../../core/call/request.ts';
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
-import { WEBHOOK_KEY } from '../../core/notify/session-notifier.ts';
 import type { ServerConfig } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import { withinLimits } from '../carrier.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
-import { metaOf } from '../../lib/meta.ts';
+import { metaOf, WEBHOOK_META } from '../../lib/meta.ts';
 import { traceContextIn } from '../../lib/trace-context.ts';
 import { isObject, quotable } from '../../lib/values.ts';
 import type { Exchange } from '../exchange.ts';
@@ -79,7 +78,7 @@ export class Hub {
     const found = typeof name === 'string' ? TOOLS_BY_NAME.get(name) : undefined;
     if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(quotable(name), [...TOOLS_BY_NAME.keys()]));
     const trace = traceContextIn(params);
-    const webhook = metaOf(params)[WEBHOOK_KEY];
+    const webhook = metaOf(params)[WEBHOOK_META];
     const by = trace === undefined && webhook === undefined ? caller : { ...caller, trace, webhook };
     return this.#replyTo(by, found.name, (context) => {
       const run = (): Promise<ToolReply> => found.run(checked(found, given), context);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { CallRequest } from '../../../core/call/request.ts';
-import { WEBHOOK_KEY } from '../../../core/notify/session-notifier.ts';
+import { WEBHOOK_META } from '../../../lib/meta.ts';
 import type { ListItem } from '../../../lib/pages.ts';
 import { MAX_DELAY_MS } from '../../../lib/clock.ts';
 import { compilePattern } from '../../../lib/pattern.ts';
@@ -83,7 +83,7 @@ export const executionTools = [
       const request: CallRequest = { server, tool: name, args, timeoutMs };
       if (task_ttl_ms !== undefined) request.ttlMs = task_ttl_ms;
       const { trace, webhook } = context;
-      if (webhook !== undefined) request.meta = { ...trace, [WEBHOOK_KEY]: webhook };
+      if (webhook !== undefined) request.meta = { ...trace, [WEBHOOK_META]: webhook };
       else if (trace !== undefined) request.meta = trace;
       return makeCall(context, request);
     },
