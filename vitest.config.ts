@@ -9,6 +9,8 @@ const UNIT = [
   'tests/contract/{store,scripted-connection}.test.ts',
   'tests/crash/checker.test.ts',
   'tests/cluster/mutations.test.ts',
+  'tests/auth/accounts/{accounts,attacks,discovery,keys}.test.ts',
+  'tests/auth/sign-in/*.test.ts',
 ];
 
 /** Where the longest files are. */

@@ -1,16 +1,20 @@
 /** Composition root of the gateway: the only file that imports every part. */
 
 import { randomBytes } from 'node:crypto';
+import type { IssuerProblem } from './auth/examine.ts';
 import { ConfigError } from './config/config-error.ts';
 import type { Config } from './config/schema.ts';
 import type { Gateway, GatewayParts } from './core/gateway.ts';
 import type { Observed } from './core/observer.ts';
-import type { Models, ServerConfig, Store } from './core/ports.ts';
+import { lazyAccounts } from './core/sign-in/lazy-accounts.ts';
+import type { AccountAt, Accounts, Models, ServerConfig, SignIn, Store } from './core/ports.ts';
 import { shareConnections } from './core/session/shared-connections.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
-import { stderrLog, type Log } from './lib/log.ts';
+import { createLog, stderrLog, type Log } from './lib/log.ts';
 import { isPostgresUrl } from './lib/postgres-url.ts';
 import type { HttpListener, HttpSettings } from './north/http/listener.ts';
+import { LOCAL_PRINCIPAL } from './lib/local-principal.ts';
+import type { LoopbackPages } from './north/oauth/loopback.ts';
 import type { IssuerAuth } from './north/http/protected-resource.ts';
 import { clashIn } from './north/all/clashes.ts';
 import { Hub } from './north/hub/hub.ts';
@@ -24,7 +28,7 @@ import { openSqliteStore } from './store/sqlite/store.ts';
 export type { Config } from './config/schema.ts';
 export { loadConfig } from './config/load.ts';
 export { exportStore, inspectStore, openAuditToRead, pruneStore } from './store/commands.ts';
-export type { TestOutcome };
+export type { IssuerProblem, TestOutcome };
 export type { KindSummary, PruneReport, StoreSummary } from './store/summary.ts';
 
 export interface RunningGateway {
@@ -53,7 +57,7 @@ export async function startHttp(
   clock: Clock = systemClock,
 ): Promise<HttpGateway> {
   logWarnings(config, log);
-  const links: Links = {};
+  const links = newLinks();
   const program = await startProgram(config, log, clock, links);
   const { gateway } = program;
   const metrics = async (): Promise<{ contentType: string; text: string }> =>
@@ -71,10 +75,19 @@ export async function startHttp(
     };
     const issuerAuth = await loadIssuerAuth(config.settings, log, clock);
     const { answerPages, allowedHosts } = forPeople(config.settings);
-    const settings = { ...config.settings, allowedHosts, metrics, console, issuerAuth, answerPages };
+    const { publicUrl } = config.settings;
+    const signIns = {
+      base: () => originOf(publicUrl) ?? links.base ?? '',
+      ...(publicUrl?.startsWith('https:') && {
+        clientMetadata: async () =>
+          (await import('./auth/accounts/client-metadata.ts')).clientMetadata(new URL(publicUrl).origin),
+      }),
+    };
+    const settings = { ...config.settings, allowedHosts, metrics, console, issuerAuth, answerPages, signIns };
     const { listener, url } = await program.listen({ hub: new Hub(gateway) }, settings);
     const consoleUrl = consoleOf(url);
     links.base = new URL(consoleUrl).origin;
+    links.listening.resolve(links.base);
     log.info('listening', { url });
     log.info('console', { url: consoleUrl, open: 'meanwhile console' });
     return { gateway, log, url, console: { url: consoleUrl, key }, listener, close: async () => program.close() };
@@ -87,6 +100,15 @@ export async function startHttp(
 /** Where people reach the gateway, once it listens. */
 interface Links {
   base?: string;
+  listening: { promise: Promise<string>; resolve: (base: string) => void };
+}
+
+function newLinks(): Links {
+  let resolve: (base: string) => void = () => {};
+  const promise = new Promise<string>((settle) => {
+    resolve = settle;
+  });
+  return { listening: { promise, resolve } };
 }
 
 const originOf = (url: string | undefined): string | undefined => (url === undefined ? undefined : new URL(url).origin);
@@ -107,15 +129,42 @@ function forPeople({
 
 /** Checks access tokens, where the configuration names authorization servers. */
 async function loadIssuerAuth(
-  { auth, publicUrl }: Config['settings'],
+  { auth, publicUrl, access, quotas }: Config['settings'],
   log: Log,
   clock: Clock,
 ): Promise<IssuerAuth | undefined> {
   if (auth.issuers.length === 0) return undefined;
-  const { createVerifier } = await import('./auth/verifier.ts');
-  const verifier = createVerifier({ settings: auth, log, clock });
-  const issuers = auth.issuers.map(({ issuer }) => issuer);
-  return { verifier, issuers, scopes: auth.scopes, publicUrl: publicUrl?.replace(/\/$/, '') };
+  const { createIssuers, createVerifier } = await import('./auth/verifier.ts');
+  const conditions = [...(access ?? []), ...(quotas?.overrides ?? [])];
+  const readFacts = conditions.length > 0 ? (await import('./core/access/whom.ts')).factReader(conditions) : undefined;
+  const issuers = createIssuers(auth, clock, log, readFacts);
+  const asked = conditions.filter(({ scopes, claims }) => scopes !== undefined || claims !== undefined);
+  const asks = asked.length > 0 ? JSON.stringify(asked.map(({ scopes, claims }) => [scopes, claims])) : undefined;
+  const hasLogins = auth.issuers.some((issuer) => issuer.console !== undefined);
+  return {
+    verifier: createVerifier(issuers, clock),
+    issuers: issuers.map(({ name }) => name),
+    scopes: auth.scopes,
+    publicUrl: publicUrl?.replace(/\/$/, ''),
+    ...(hasLogins && {
+      logins: (await import('./auth/login.ts')).createLogins({ issuers, scopes: auth.scopes, asks, log }),
+    }),
+  };
+}
+
+/** Looks whether the authorization servers of the configuration can be used; reports each as soon as it is known. */
+export async function examineIssuers(
+  { auth, publicUrl, host, port }: Config['settings'],
+  report: (issuer: string, problems: IssuerProblem[]) => void,
+): Promise<void> {
+  if (auth.issuers.length === 0) return;
+  const { examineIssuer } = await import('./auth/examine.ts');
+  const listening = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  await Promise.all(
+    auth.issuers.map(async (settings) => {
+      report(settings.issuer, await examineIssuer(settings, auth.scopes, { publicUrl, listening }));
+    }),
+  );
 }
 
 /** A gateway that listens at all addresses is opened at the local one. */
@@ -198,6 +247,96 @@ function modelsOf({ models: endpoints, limits }: Config['settings'], clock: Cloc
   };
 }
 
+/** Accounts at servers, which are loaded when one is first needed. */
+function accountsFor(
+  { settings, servers }: Pick<Config, 'settings' | 'servers'>,
+  store: () => Store,
+  pages: SignInPlace,
+  log: Log,
+  clock: Clock,
+): Accounts {
+  const { auth, publicUrl, addServerAddresses } = settings;
+  const load = async (): Promise<Accounts> => {
+    const { createAccounts } = await import('./auth/accounts/accounts.ts');
+    return createAccounts({
+      store: store(),
+      keys: { ...auth, store: settings.store },
+      servers,
+      addServerAddresses,
+      redirectUri: async () => `${await pages.base()}${CALLBACK_PATH}`,
+      publicUrl: pages.isPublic ? originOf(publicUrl) : undefined,
+      clock,
+      log,
+    });
+  };
+  return lazyAccounts({ store: () => store().accounts, load });
+}
+
+/** Where people sign in at servers, and come back to from authorization servers. */
+interface SignInPlace {
+  base: () => Promise<string>;
+  linkTo: (signIn: SignIn) => Promise<string>;
+  /** Whether it is where `publicUrl` says. */
+  isPublic: boolean;
+  close: () => void;
+}
+
+const START_PATH = '/oauth/start/';
+const CALLBACK_PATH = '/oauth/callback';
+
+/** The gateway's own address, once it listens: calls of an earlier run go on before. */
+function atListener({ publicUrl }: Config['settings'], { listening }: Links): SignInPlace {
+  const base = async (): Promise<string> => originOf(publicUrl) ?? listening.promise;
+  return { base, linkTo: async ({ id }) => `${await base()}${START_PATH}${id}`, isPublic: true, close: () => {} };
+}
+
+/** A local port that is open only while a sign-in waits, for a gateway that does not listen. */
+function atLoopback(parts: () => { store: Store; accounts: Accounts }, log: Log, clock: Clock): SignInPlace {
+  let pages: Promise<LoopbackPages> | undefined;
+  const loaded = async (): Promise<LoopbackPages> => {
+    pages ??= import('./north/oauth/loopback.ts').then(({ LoopbackPages: Pages }) => {
+      const { store, accounts } = parts();
+      return new Pages({ gateway: { store, log }, accounts, clock });
+    });
+    return pages;
+  };
+  return {
+    base: async () => (await loaded()).base(),
+    linkTo: async (signIn) => (await loaded()).linkTo(signIn),
+    isPublic: false,
+    close: () => void pages?.then((each) => each.close()),
+  };
+}
+
+export interface OwnAccounts {
+  accounts: Accounts;
+  principal: string;
+  linkTo: (signIn: SignIn) => Promise<string>;
+  close: () => Promise<void>;
+}
+
+/** The accounts in the store of a gateway that is not running, with pages of their own. */
+export async function openAccounts(
+  { settings, servers }: Pick<Config, 'settings' | 'servers'>,
+  { inMemoryIfInUse = false } = {},
+): Promise<OwnAccounts> {
+  const log = createLog('silent');
+  const clock = systemClock;
+  const store = await openStore(settings, log, {}, clock).catch(async (error: unknown) => {
+    const inUse = error instanceof StoreError && error.code === 'STORE_IN_USE';
+    if (!inMemoryIfInUse || !inUse) throw error;
+    // A gateway has it, and the sign-in lasts only as long as this program.
+    return openStore({ ...settings, store: ':memory:' }, log, {}, clock);
+  });
+  const pages = atLoopback(() => ({ store, accounts }), log, clock);
+  const accounts: Accounts = accountsFor({ settings, servers }, () => store, pages, log, clock);
+  const close = async (): Promise<void> => {
+    pages.close();
+    await store.close();
+  };
+  return { accounts, principal: LOCAL_PRINCIPAL, linkTo: pages.linkTo, close };
+}
+
 /** Traces begin before anything is restored, and end after everything else. */
 async function startTraces(otel: Config['otel'], observed: Observed, log: Log): Promise<() => Promise<void>> {
   const stop = otel && (await import('./telemetry/start.ts')).startTraces(observed, otel, log);
@@ -215,37 +354,64 @@ export async function testNotify(
 }
 
 /** Nothing of it is loaded unless it is configured. */
-async function notifierFor({ notify, publicUrl }: Config['settings'], links: Links): Promise<GatewayParts['notifier']> {
+async function notifierFor(
+  { notify, publicUrl }: Config['settings'],
+  links: Links | undefined,
+): Promise<GatewayParts['notifier']> {
   if (notify === undefined) return undefined;
   const { createNotifier } = await import('./notify/start.ts');
-  return (gateway) => createNotifier({ ...gateway, settings: notify, base: () => originOf(publicUrl) ?? links.base });
+  return (gateway) => createNotifier({ ...gateway, settings: notify, base: () => originOf(publicUrl) ?? links?.base });
 }
 
 async function startProgram(
   { settings, servers, otel }: Pick<Config, 'settings' | 'servers' | 'otel'>,
   log: Log,
   clock: Clock,
-  links: Links = {},
+  links?: Links,
 ): Promise<Program> {
   const { messageBytes } = settings.limits;
+  let opened: Store | undefined;
+  const store = (): Store => {
+    if (opened === undefined) throw new Error('the store is not open yet');
+    return opened;
+  };
+  const pages = links ? atListener(settings, links) : atLoopback(() => ({ store: store(), accounts }), log, clock);
+  const accounts: Accounts = accountsFor({ settings, servers }, store, pages, log, clock);
   const observed: Observed = {};
   const stopTraces = await startTraces(otel, observed, log);
-  const southbound = { ...settings.servers, messageBytes, clock, observed };
+  const { linkTo } = pages;
+  const southbound = {
+    ...settings.servers,
+    messageBytes,
+    clock,
+    observed,
+    accounts: { tokens: (at: AccountAt) => accounts.tokens(at), linkTo },
+  };
   const connections = createBackends(southbound, settings.addServerAddresses, log);
   const { rules } = settings;
   const policy = rules.length > 0 ? (await import('./core/policy/gate.ts')).createPolicy(rules) : undefined;
+  const access = settings.access && new (await import('./core/access/access.ts')).Access(settings.access);
+  const { quotas } = settings;
+  const { Quotas } = quotas ? await import('./core/quota/quotas.ts') : {};
   return Program.start({
     kind: 'gateway',
     openStore: async () => {
-      const store = await openStore(settings, log, observed, clock);
-      return { store, close: async () => store.close() };
+      opened = await openStore(settings, log, observed, clock);
+      return { store: opened, close: async () => opened?.close() };
     },
     observed,
     notifier: await notifierFor(settings, links),
-    onClosed: stopTraces,
+    onClosed: async () => {
+      pages.close();
+      await stopTraces();
+    },
     policy,
+    access,
+    quotas: quotas && Quotas && ((parts) => new Quotas(quotas, parts)),
     backends: shareConnections(connections, log, clock),
     models: modelsOf(settings, clock),
+    accounts,
+    signInLink: linkTo,
     servers,
     settings,
     log,

@@ -1,3 +1,5 @@
+import { isObject } from '../lib/values.ts';
+
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 1_048_576;
 
@@ -5,6 +7,19 @@ export interface FetchOptions {
   method?: string;
   headers?: Record<string, string>;
   body?: string;
+}
+
+/** The answer has a status that says no. */
+export class StatusError extends Error {
+  readonly status: number;
+  /** `error` in its body, if it is that of an OAuth error. */
+  readonly error: string | undefined;
+
+  constructor(status: number, body: unknown) {
+    super(`HTTP status ${status}`);
+    this.status = status;
+    this.error = isObject(body) && typeof body['error'] === 'string' ? body['error'] : undefined;
+  }
 }
 
 /** The JSON at the URL of an authorization server. Redirects are not followed: credentials might go along. */
@@ -16,11 +31,18 @@ export async function fetchJson(url: string, options: FetchOptions = {}): Promis
     redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw new Error(`HTTP status ${response.status}`);
+  const text = await textOf(response);
+  if (!response.ok) throw new StatusError(response.status, parsed(text));
+  return JSON.parse(text);
+}
+
+/** An error page need not be JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
-  return JSON.parse(await textOf(response));
 }
 
 async function textOf({ body }: Response): Promise<string> {

@@ -1,9 +1,18 @@
 /** Checks the tokens of one authorization server. */
 
 import { createHash } from 'node:crypto';
-import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import {
+  createRemoteJWKSet,
+  errors,
+  jwtVerify,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from 'jose';
+import { withContained } from '../core/access/scopes.ts';
+import type { FactReader } from '../core/access/whom.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Bearer } from '../core/ports.ts';
+import type { Bearer, TokenFacts } from '../core/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';
@@ -31,6 +40,8 @@ const MAX_UNKNOWN = 10_000;
 export interface IssuerParts {
   settings: IssuerSettings;
   scopes: AuthSettings['scopes'];
+  /** Absent if nothing asks for more than the principal. */
+  readFacts?: FactReader | undefined;
   clock: Clock;
   log: Log;
 }
@@ -39,6 +50,13 @@ export interface IssuerParts {
 export interface Checked {
   bearer: Bearer;
   until: number;
+}
+
+export interface ExpectedIdToken {
+  clientId: string;
+  nonce: string;
+  /** What else it must say. */
+  claims: Readonly<Record<string, string>>;
 }
 
 export class Issuer {
@@ -62,25 +80,55 @@ export class Issuer {
     return this.#parts.settings.introspection !== undefined;
   }
 
+  get settings(): IssuerSettings {
+    return this.#parts.settings;
+  }
+
+  async metadata(): Promise<IssuerMetadata> {
+    return this.#asked(async () => this.#metadata.get());
+  }
+
   /** Checks a JSON Web Token that says it is of this issuer. */
   async verifyJwt(token: string): Promise<Checked> {
+    const bearer = this.#bearer(await this.#payloadOf(token));
+    return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + SIGNED_MS) };
+  }
+
+  /** Checks the token that tells who has signed in, which was issued for this client and this attempt only. */
+  async verifyIdToken(token: string, expected: ExpectedIdToken): Promise<Bearer> {
+    const { clientId, nonce, claims } = expected;
+    const payload = await this.#payloadOf(token, { audience: clientId, requiredClaims: ['iss', 'exp', 'sub', 'aud'] });
+    const { azp = clientId, aud } = payload;
+    if (payload['nonce'] !== nonce) throw refused('it was not issued for this sign-in');
+    if (azp !== clientId || (Array.isArray(aud) && aud.length > 1 && payload['azp'] === undefined)) {
+      throw refused('it was issued for another client');
+    }
+    for (const [name, value] of Object.entries(claims)) {
+      const { [name]: found } = payload;
+      if (found !== value && !(Array.isArray(found) && found.includes(value))) {
+        throw refused(`its claim '${name}' is not the one that is required here`);
+      }
+    }
+    return this.#bearer(payload);
+  }
+
+  async #payloadOf(token: string, options: JWTVerifyOptions = {}): Promise<JWTPayload> {
     const { issuer } = this.#parts.settings;
     const keys = await this.#asked(async () => this.#keys.get());
-    let payload: JWTPayload;
     try {
-      ({ payload } = await jwtVerify(token, keys, {
+      const { payload } = await jwtVerify(token, keys, {
         issuer,
         algorithms: ALGORITHMS,
         clockTolerance: TOLERANCE_MS / 1000,
         currentDate: new Date(this.#parts.clock.now()),
         requiredClaims: ['iss', 'exp'],
-      }));
+        ...options,
+      });
+      return payload;
     } catch (error) {
       if (isAboutKeys(error)) throw this.#unreachable(error);
       throw refused(reasonOf(error));
     }
-    const bearer = this.#bearer(payload);
-    return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + SIGNED_MS) };
   }
 
   /** Asks the issuer about a token; nothing if it does not know it. */
@@ -108,9 +156,20 @@ export class Issuer {
       return undefined;
     }
     const { iss = issuer } = said;
-    if (iss !== issuer) throw refused('it is of another issuer');
+    if (iss !== issuer) throw refused('it comes from another issuer');
     const bearer = this.#bearer(said);
     return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + INTROSPECTED_MS) };
+  }
+
+  /** Whether access rules or quotas look for anything in tokens. */
+  get readsFacts(): boolean {
+    return this.#parts.readFacts !== undefined;
+  }
+
+  /** What access rules and quotas look for, in claims and scopes that this issuer has granted. */
+  factsIn(claims: Record<string, unknown>, granted: ReadonlySet<string>): TokenFacts | undefined {
+    const { scopes, readFacts } = this.#parts;
+    return readFacts?.(claims, scopes === false ? granted : withContained(granted, scopes));
   }
 
   #bearer(claims: Record<string, unknown>): Bearer {
@@ -125,8 +184,16 @@ export class Issuer {
     if (typeof subject !== 'string' || subject === '') throw refused(`it has no claim '${principalClaim}'`);
     const audiences = (Array.isArray(aud) ? aud : [aud]).filter((each) => typeof each === 'string');
     const accepted = audiences.some((audience) => settings.audiences.includes(audience));
-    const scope = scopes === false ? 'answer' : greatestScope(scopesIn(claims[scopeClaim] ?? claims['scp']), scopes);
-    return { principal: `${subject}@${issuer}`, audiences: accepted ? 'any' : audiences, scope, expiresAt: until };
+    const granted = scopesIn(claims[scopeClaim] ?? claims['scp']);
+    const scope = scopes === false ? 'answer' : greatestScope(granted, scopes);
+    const facts = this.factsIn(claims, granted);
+    return {
+      principal: `${subject}@${issuer}`,
+      audiences: accepted ? 'any' : audiences,
+      scope,
+      expiresAt: until,
+      ...(facts && { facts }),
+    };
   }
 
   async #loadKeys(): Promise<JWTVerifyGetKey> {
@@ -163,7 +230,7 @@ export class Issuer {
     this.#parts.log.error('issuer_unreachable', { issuer, error: messageOf(error) });
     return new GatewayError(
       'TOOL_ERR_ISSUER_UNREACHABLE',
-      `the token cannot be checked, because its issuer ${issuer} cannot be asked; try again later`,
+      `the token cannot be checked, because its issuer ${issuer} cannot be reached; try again later`,
     );
   }
 }

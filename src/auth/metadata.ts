@@ -8,6 +8,17 @@ import { fetchJson } from './fetch-json.ts';
 export interface IssuerMetadata {
   jwksUrl: string | undefined;
   introspectionUrl: string | undefined;
+  /** Where a browser is sent to sign in, */
+  authorizationUrl: string | undefined;
+  /** where the code that it brings back is exchanged, */
+  tokenUrl: string | undefined;
+  /** and where it is sent to sign out. */
+  endSessionUrl: string | undefined;
+  /** Answers to the browser name the issuer (RFC 9207). */
+  namesItself: boolean;
+  /** Absent if it does not say. */
+  challengeMethods: string[] | undefined;
+  clientAuthMethods: string[] | undefined;
 }
 
 /** Where the metadata may be: with the well-known part before the path, or after it, as OpenID Connect has it. */
@@ -23,25 +34,54 @@ export function metadataUrls(issuer: string): string[] {
   ];
 }
 
-/** Throws if no metadata of this issuer can be found. */
+export class MetadataError extends Error {
+  /** The issuer that the metadata names instead. */
+  readonly otherIssuer: string | undefined;
+
+  constructor(message: string, otherIssuer: string | undefined) {
+    super(message);
+    this.otherIssuer = otherIssuer;
+  }
+}
+
+/** Throws a `MetadataError` if no metadata of this issuer can be found. */
 export async function discover(issuer: string): Promise<IssuerMetadata> {
   const failures: string[] = [];
+  let otherIssuer: string | undefined;
   for (const url of metadataUrls(issuer)) {
     try {
       const metadata = await fetchJson(url);
-      if (!isObject(metadata)) throw new Error('no JSON object');
+      if (!isObject(metadata)) throw new Error('not a JSON object');
       // Otherwise one issuer could speak for another.
-      if (metadata['issuer'] !== issuer) throw new Error(`it is that of issuer ${JSON.stringify(metadata['issuer'])}`);
-      return { jwksUrl: urlIn(metadata, 'jwks_uri'), introspectionUrl: urlIn(metadata, 'introspection_endpoint') };
+      const { issuer: named } = metadata;
+      if (named !== issuer) {
+        if (typeof named === 'string') otherIssuer ??= named;
+        throw new Error(`it names another issuer, ${JSON.stringify(named)}`);
+      }
+      return {
+        jwksUrl: urlIn(metadata, 'jwks_uri'),
+        introspectionUrl: urlIn(metadata, 'introspection_endpoint'),
+        authorizationUrl: urlIn(metadata, 'authorization_endpoint'),
+        tokenUrl: urlIn(metadata, 'token_endpoint'),
+        endSessionUrl: urlIn(metadata, 'end_session_endpoint'),
+        namesItself: metadata['authorization_response_iss_parameter_supported'] === true,
+        challengeMethods: listIn(metadata, 'code_challenge_methods_supported'),
+        clientAuthMethods: listIn(metadata, 'token_endpoint_auth_methods_supported'),
+      };
     } catch (error) {
       failures.push(`${url}: ${messageOf(error)}`);
     }
   }
-  throw new Error(`no metadata of issuer ${issuer} was found (${failures.join('; ')})`);
+  throw new MetadataError(`no metadata of issuer ${issuer} was found (${failures.join('; ')})`, otherIssuer);
 }
 
 /** Keys that come without https could be anybody's, and tokens that go without it would be read. */
 function urlIn(metadata: Record<string, unknown>, field: string): string | undefined {
   const { [field]: url } = metadata;
   return typeof url === 'string' && isSecureUrl(url) ? url : undefined;
+}
+
+function listIn(metadata: Record<string, unknown>, field: string): string[] | undefined {
+  const { [field]: list } = metadata;
+  return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : undefined;
 }

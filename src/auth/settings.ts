@@ -1,4 +1,4 @@
-import type { ScopeNames } from './scope.ts';
+import type { ScopeNames } from '../core/access/scopes.ts';
 
 /** How tokens that only their issuer can read are checked (RFC 7662). */
 export interface IntrospectionSettings {
@@ -6,6 +6,23 @@ export interface IntrospectionSettings {
   url?: string | undefined;
   clientId: string;
   clientSecret: string;
+}
+
+/** How people sign in to the console (OpenID Connect, code flow with PKCE). */
+export interface LoginSettings {
+  clientId: string;
+  clientSecret?: string | undefined;
+  /** How the secret is sent; by default as the metadata of the issuer says. */
+  clientAuth?: 'basic' | 'post' | undefined;
+  /** By default the host name of the issuer. */
+  title?: string | undefined;
+  /** Besides `openid`; by default those to use and to answer. */
+  scopes?: readonly string[] | undefined;
+  /** More parameters for the authorization endpoint. */
+  parameters: Readonly<Record<string, string>>;
+  /** What the ID token must say. */
+  claims: Readonly<Record<string, string>>;
+  sessionMs: number;
 }
 
 export interface IssuerSettings {
@@ -19,9 +36,11 @@ export interface IssuerSettings {
   principalClaim: string;
   /** The claim with the scopes. */
   scopeClaim: string;
+  console?: LoginSettings | undefined;
 }
 
 export interface AuthSettings {
   issuers: readonly IssuerSettings[];
+  /** `false`: every valid token may do what its principal may. */
   scopes: ScopeNames | false;
 }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { GatewayError } from '../core/errors.ts';
+import type { FactReader } from '../core/access/whom.ts';
 import type { Bearer, TokenVerifier } from '../core/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -14,15 +15,17 @@ const MAX_KNOWN = 10_000;
 /** Longer ones are not read. */
 const MAX_TOKEN_LENGTH = 16_384;
 
-export interface VerifierParts {
-  settings: AuthSettings;
-  clock: Clock;
-  log: Log;
+/** `readFacts`: what is kept of a token beside the principal; absent if nothing asks for more. */
+export function createIssuers(
+  { issuers, scopes }: AuthSettings,
+  clock: Clock,
+  log: Log,
+  readFacts?: FactReader,
+): Issuer[] {
+  return issuers.map((settings) => new Issuer({ settings, scopes, readFacts, clock, log }));
 }
 
-export function createVerifier({ settings, clock, log }: VerifierParts): TokenVerifier {
-  const { scopes } = settings;
-  const issuers = settings.issuers.map((each) => new Issuer({ settings: each, scopes, clock, log }));
+export function createVerifier(issuers: readonly Issuer[], clock: Clock): TokenVerifier {
   /** By digest, so that no token is kept. */
   const known = new Map<string, Checked>();
   /** Requests with the same new token share one check. */
@@ -53,13 +56,13 @@ export function createVerifier({ settings, clock, log }: VerifierParts): TokenVe
   };
 }
 
-async function checkWith(issuers: readonly Issuer[], token: string): Promise<Checked> {
+export async function checkWith(issuers: readonly Issuer[], token: string): Promise<Checked> {
   if (token.length > MAX_TOKEN_LENGTH) throw refused('it is too long');
   const named = issuerIn(token);
   if (named !== undefined) {
     const issuer = issuers.find(({ name }) => name === named);
     if (issuer === undefined) throw refused('its issuer is not one of auth.issuers');
-    if (!isAccessToken(token)) throw refused('it is no access token (`typ` in its header)');
+    if (!isAccessToken(token)) throw refused('it is not an access token (`typ` in its header)');
     // A revoked token is still signed: where the issuer can be asked, it is.
     if (!issuer.introspects) return issuer.verifyJwt(token);
     const checked = await issuer.introspect(token);
@@ -68,7 +71,7 @@ async function checkWith(issuers: readonly Issuer[], token: string): Promise<Che
   }
   const asked = issuers.filter(({ introspects }) => introspects);
   if (asked.length === 0)
-    throw refused('it is no JSON Web Token, and no issuer has `introspection` in the configuration');
+    throw refused('it is not a JSON Web Token, and no issuer has `introspection` in the configuration');
   let outage: GatewayError | undefined;
   for (const issuer of asked) {
     try {

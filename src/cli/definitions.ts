@@ -91,6 +91,9 @@ export const FLAGS = {
     help: 'through a gateway: the URL to call when the task ends, if notify.taskWebhooks allows it',
   },
   principal: { value: 'NAME', help: 'who makes the call (default: local), or only lines of this principal' },
+  scope: { value: 'NAME', multiple: true, help: 'a scope that the access token has; can be repeated' },
+  claim: { value: 'NAME=VALUE', multiple: true, help: 'a claim that the access token has; can be repeated' },
+  'no-browser': { help: 'print the link, and do not open the browser' },
   print: { help: 'print the link only; do not open the browser' },
   tool: { value: 'NAME', help: 'only lines of this tool' },
   kind: { value: 'KIND', help: `only lines of this kind: ${AUDIT_KIND_NAMES.join(', ')}`, complete: AUDIT_KIND_NAMES },
@@ -137,6 +140,8 @@ const GATEWAY_HELP = {
   store: 'the store of the gateway: beside it lies the key of the gateway that is running',
   url: 'the address of the gateway, such as http://127.0.0.1:8080',
 } as const;
+
+const ACCOUNT_HELP = { ...GATEWAY_HELP, store: 'the store of the gateway, which is used itself while none is running' };
 
 /** Names and keywords that a shell completes, and the order of the help. */
 export const COMMANDS = {
@@ -259,14 +264,35 @@ export const COMMANDS = {
       json: 'the state once, as one JSON document',
     },
   },
+  login: {
+    group: 'people',
+    operands: '<server>',
+    summary: 'sign in at a server',
+    together: { with: ['logout', 'whoami'], operands: '[server]', summary: 'accounts at servers' },
+    flags: ['no-browser', 'timeout', ...GATEWAY, 'json', 'no-color'],
+    flagHelp: ACCOUNT_HELP,
+  },
+  logout: {
+    group: 'people',
+    operands: '<server>',
+    summary: 'revoke and delete the tokens for a server',
+    flags: [...GATEWAY, 'json', 'no-color'],
+    flagHelp: ACCOUNT_HELP,
+  },
+  whoami: {
+    group: 'people',
+    summary: 'show who you are at the gateway, and your accounts at servers',
+    flags: [...GATEWAY, 'json', 'no-color'],
+    flagHelp: ACCOUNT_HELP,
+  },
   link: {
     group: 'setup',
     operands: '[client …]',
     summary: 'add Meanwhile to Claude Code, Cursor, VS Code, …',
     together: {
-      with: ['unlink'],
+      with: ['unlink', 'import'],
       operands: '[client …]',
-      summary: 'add Meanwhile to Claude Code, …; or remove it',
+      summary: 'connect clients; undo; copy servers',
     },
     flags: ['config', 'all', 'hub', 'url', 'header', 'yes', 'no-color'],
     flagHelp: {
@@ -295,7 +321,7 @@ export const COMMANDS = {
     group: 'setup',
     operands: '[server …]',
     summary: 'find problems with servers and linked clients',
-    together: { with: ['rules'], summary: 'find problems; test and propose rules for calls' },
+    together: { with: ['rules', 'access'], summary: 'find problems; test rules' },
     flags: ['config', 'header', 'timeout', 'json', 'no-color'],
     flagHelp: {
       config: 'the config file with the servers',
@@ -313,6 +339,14 @@ export const COMMANDS = {
       timeout: 'give up on a server after 500ms, 30s, 5m; a number alone means seconds; default: 15s',
     },
     complete: ['test', 'init'],
+  },
+  access: {
+    group: 'setup',
+    operands: 'test <principal> [server] [tool]',
+    summary: 'tell what a principal may use, and which rule says so',
+    flags: ['scope', 'claim', 'config', 'json', 'no-color'],
+    flagHelp: { config: 'the config file with the access rules' },
+    complete: ['test'],
   },
   completion: {
     group: 'setup',

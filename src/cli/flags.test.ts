@@ -24,7 +24,7 @@ test.each([
   [['doctor', '--answer', '{}'], "Unknown option '--answer'"],
   [
     ['nothing'],
-    "no command 'nothing'; there are serve, stdio, demo, store, audit, console, notify, inbox, status, watch, top, link, unlink, import, doctor, rules, completion, call, tools, resources, prompts and tasks",
+    "no command 'nothing'; there are serve, stdio, demo, store, audit, console, notify, inbox, status, watch, top, login, logout, whoami, link, unlink, import, doctor, rules, access, completion, call, tools, resources, prompts and tasks",
   ],
   [['srve'], "no command 'srve'; did you mean 'serve'?\nthere are"],
   [['help', 'cal'], "no command 'cal'; did you mean 'call'?"],

@@ -37,6 +37,7 @@ export interface Flags extends ConfigFlags {
   once?: boolean;
   follow?: boolean;
   print?: boolean;
+  'no-browser'?: boolean;
   tool?: string;
   webhook?: string;
   principal?: string;
@@ -45,6 +46,8 @@ export interface Flags extends ConfigFlags {
   until?: string;
   text?: string;
   limit?: string;
+  scope?: string[];
+  claim?: string[];
 }
 
 export interface CommandLine {

@@ -29,7 +29,7 @@ const CANCEL_MS = 3000;
 const CONFIRM_MS = 1500;
 const CONFIRM_POLL_MS = 200;
 
-const ASKS_ONCE = 'It cannot be left running now: a server of the older protocol would not repeat its question.';
+const ASKS_ONCE = 'It cannot be left running: servers of the older protocol do not repeat a question.';
 
 /** Follows a call or an existing task to its end: shows progress and answers questions. */
 export async function followCall(session: ServerSession, followed: FollowedCall): Promise<CallToolResult> {
@@ -157,8 +157,9 @@ class CallFollower {
   }
 
   #farewell(): string {
-    if (this.#away) return 'left; the connection is lost, so it is not known whether the server still has the task';
-    return this.#followed.taskId === undefined ? 'left running' : 'stopped waiting; the task goes on';
+    if (this.#away)
+      return 'stopped waiting; the connection is lost, so it is unknown whether the server still has the task';
+    return this.#followed.taskId === undefined ? 'left running' : 'stopped waiting; the task continues';
   }
 
   async #cancel(): Promise<void> {
@@ -214,7 +215,7 @@ class CallFollower {
       return new Failure(code, `${message}; ${words}`, details);
     }
     this.#serverSession.keepSession();
-    return new Failure(code, `${message}; the task goes on${this.#resumeHint()}`, { taskId: this.#taskId });
+    return new Failure(code, `${message}; the task continues${this.#resumeHint()}`, { taskId: this.#taskId });
   }
 
   /** Resolves with how the call ended; `undefined` if it has not. */

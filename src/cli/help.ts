@@ -30,25 +30,25 @@ interface Prose {
 }
 
 const SERVERS = `<server> is one of
-  a name in the config file   --config FILE, MEANWHILE_CONFIG, or meanwhile.json in this folder; without one there is 'demo'
-  a URL                       https://example.org/mcp, with --header 'Name: value' as often as needed
+  a name in the config file   --config FILE, MEANWHILE_CONFIG, or meanwhile.json in this folder; without a file, 'demo'
+  a URL                       https://example.org/mcp, with --header 'Name: value', which can be repeated
   a command in quotes         "npx -y some-server --flag", "KEY=value node server.js", some-server`;
 
 const EXIT_CODES = `Exit codes
-    0  there is a result
+    0  success: there is a result
     1  failed: the server reports an error, cannot be reached, or disconnected; doctor found a problem
     2  wrong usage or configuration
     3  the tool itself reports an error
     4  cancelled, by the server or by you
-    5  time ran out (--timeout)
-    6  a question was left unanswered: there was no terminal to ask on, and no --answer for it
+    5  timed out (--timeout)
+    6  a question was left unanswered: there was no terminal to ask on and no --answer
   130  interrupted, or left running`;
 
 const GATEWAY_EXIT_CODES = 'Exit codes: 0 stopped, 1 cannot start, 2 wrong usage or configuration';
 
 const LINK_EXIT_CODES = `Exit codes
     0  done, or nothing to do
-    1  a file cannot be parsed or written, and is not changed; the others were changed
+    1  a file could not be parsed or written and was not changed; the other files were changed
     2  wrong usage or configuration
     4  you said no
     6  there was no terminal to ask on, and no --yes
@@ -56,19 +56,19 @@ const LINK_EXIT_CODES = `Exit codes
 
 const SHOWN_EXIT_CODES = `Exit codes
   0  shown
-  1  the gateway cannot be reached, or refuses
+  1  the gateway cannot be reached, or refuses the request
   2  wrong usage or configuration`;
 
-const FIND_GATEWAY = `Without a URL it takes the gateway that this user has started with the same config file and store. Another one needs a
-token.`;
+const FIND_GATEWAY = `Without a URL, the command uses the gateway that this user started with the same config file and store. Other gateways
+need a token.`;
 
 const GATEWAY_FLAGS = 'Flags, also as environment variables and in the config file';
 
 const PROSE: Partial<Record<CommandName, Prose>> = {
   stdio: {
     usage: '[stdio] [flags]',
-    about: `Run as an MCP server on standard input and output, as a client starts it, until its input ends. It offers the tools of
-the hub; with --all, --group or --server the own tools of all servers, of a group, or of one. Only warnings and errors
+    about: `Run as an MCP server on standard input and output, until its input ends; clients start this command. It offers the tools of
+the hub; with --all, --group or --server, the tools of all servers, a group, or one server. Only warnings and errors
 are logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.`,
     envFlags: GATEWAY_FLAGS,
     examples: ['meanwhile stdio --config ~/meanwhile.json', 'meanwhile stdio --config ~/meanwhile.json --all'],
@@ -83,14 +83,14 @@ file at /mcp/NAME, and all of them as one at /mcp/all. Without --config and MEAN
   },
   demo: {
     about: `Runs a demonstration with its own gateway and server: a call that becomes a task, a question, an answer, a result. At the
-end it prints what to put into the .mcp.json of a client.`,
+end it prints the entry for the .mcp.json of a client.`,
     examples: ['meanwhile demo'],
     exitCodes: 'Exit codes: 0 played, 1 failed, 2 wrong usage, 130 interrupted',
   },
   notify: {
     usage: 'notify test [target] [flags]\n       meanwhile notify list [url] [flags]',
-    about: `test sends a test message to one target of meanwhile.notify.targets in the config file, or to all, and tells what happened
-with each. No gateway has to run. list shows what waits at a running gateway, and what was given up.`,
+    about: `test sends a test message to one target of meanwhile.notify.targets in the config file, or to all targets, and prints
+each result. It needs no running gateway. list shows the queued and failed notifications of a running gateway.`,
     examples: ['meanwhile notify test', 'meanwhile notify test phone --config meanwhile.json', 'meanwhile notify list'],
     exitCodes: 'Exit codes: 0 sent, 1 a target failed, 2 wrong usage or configuration',
   },
@@ -99,7 +99,7 @@ with each. No gateway has to run. list shows what waits at a running gateway, an
     about: `Calls a tool and prints its result. Values are converted to the types of the tool's schema: numbers, true or false, lists
 and objects as JSON; a key given several times makes a list. key:=json is sent as it is.
 
-On a terminal it shows the progress of the call and asks you the questions of the server. Ctrl-C asks whether to cancel
+On a terminal it shows the progress of the call and asks you the server's questions. Ctrl-C asks whether to cancel
 the call, to leave it running if the server keeps it as a task, or to continue. Without a terminal, use --answer.`,
     servers: true,
     examples: [
@@ -111,7 +111,7 @@ the call, to leave it running if the server keeps it as a task, or to continue. 
   },
   tools: {
     about: `Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that always
-runs as a task, 'task?' one that can.`,
+runs as a task, 'task?' a tool that can run as one.`,
     servers: true,
     examples: [
       'meanwhile tools demo',
@@ -137,12 +137,12 @@ runs as a task, 'task?' one that can.`,
   list <server>              lists the tasks that the server shows to this client
   get <server> <task id>     shows the state of a task
   result <server> <task id>  waits for the task and prints its result; asks you its questions
-  watch <server> <task id>   the same, and prints each change of the task
+  watch <server> <task id>   like result, but also prints each change of the task
   cancel <server> <task id>  cancels the task
 
-Ctrl-C during result and watch asks whether to stop waiting, so that the task goes on, or to cancel it.
+Ctrl-C during result and watch asks whether to stop waiting, which lets the task continue, or to cancel it.
 
-A server of the older protocol may keep tasks by session: --session ID is the one in which the task was created.`,
+A server of the older protocol may keep tasks per session: --session ID names the session that created the task.`,
     servers: true,
     examples: [
       'meanwhile tasks list http://127.0.0.1:8080/mcp/demo',
@@ -151,18 +151,18 @@ A server of the older protocol may keep tasks by session: --session ID is the on
     exitCodes: EXIT_CODES,
   },
   doctor: {
-    about: `Connects to each server of the config file, or to those given, and prints its capabilities, and each problem with a fix.
-For a program that exits, it shows the last output. The exit code is 1 if there is a problem. Disabled servers are only
-listed. Without names it also starts what the linked clients start (see meanwhile link) and examines it in the same way.`,
+    about: `Connects to each server of the config file, or to the given servers, and prints their capabilities, and each problem with a fix.
+If a program exits, doctor shows its last output. The exit code is 1 if there is a problem. Disabled servers are only
+listed. Without names it also examines the command or URL in each linked client (see meanwhile link).`,
     servers: true,
     examples: ['meanwhile doctor', 'meanwhile doctor files https://example.org/mcp --timeout 60s'],
     exitCodes: EXIT_CODES,
   },
   rules: {
-    about: `test tells which rule of the config file decides on a call, and why; the call is not made. The server is asked for the
-annotations of the tool; if it cannot be reached, those of a tool without annotations apply.
+    about: `test shows which rule of the config file decides on a call, and why; it does not make the call. The server is asked for the
+annotations of the tool; if it cannot be reached, the defaults for missing annotations apply.
 init connects to the servers of the config file and prints rules for their tools: ask before a tool that may delete or
-overwrite something, allow read-only ones. Nothing is changed: read them, and put them into the config file.`,
+overwrite something, allow read-only tools. init changes nothing: review the rules and put them into the config file.`,
     examples: [
       'meanwhile rules test files delete_file path=/tmp/notes.txt',
       'meanwhile rules test files delete_file path=/etc/hosts --principal ada --json',
@@ -170,12 +170,23 @@ overwrite something, allow read-only ones. Nothing is changed: read them, and pu
     ],
     exitCodes: EXIT_CODES,
   },
+  access: {
+    about: `test tells which servers of the config file a principal may use, or with a server and a tool, whether it may use these, and
+which rule of "access" decides. A principal is a name from auth.tokens, <subject>@<issuer>, or local. --scope and --claim say
+what its access token would say.`,
+    examples: [
+      'meanwhile access test ada',
+      'meanwhile access test ada github delete_repository',
+      "meanwhile access test 'u1@https://login.example.com' db-prod query --claim groups=engineering",
+    ],
+    exitCodes: EXIT_CODES,
+  },
   store: {
     about: `Shows and maintains the store of the gateway.
   show    the file or database, its size, the gateways that use it, and the number of records (the default)
   prune   removes expired tasks, and sessions without unfinished tasks that were idle for longer than sessions.idleMs, with
-          all of their data; then shrinks the file. A file must not be in use by a gateway. In a PostgreSQL database, what
-          running gateways have at hand stays
+          all of their data; then shrinks the file. A file must not be in use by a gateway. In a PostgreSQL database, the
+          sessions of running gateways stay
   export  writes all records as JSON lines to standard output:
           {"kind":"session|server|task|question|event","record":{…}}. Tasks include their arguments and results, sessions
           their ids; secrets of added servers are hidden. While a gateway is using the store, the records are not a
@@ -193,15 +204,15 @@ The store is the one that serve would use. show and export change nothing, and m
     about: `Shows what a running gateway does: its sessions, calls, tasks, questions, servers and store. On a terminal it refreshes
 until you press q; elsewhere, and with --once or --json, it prints the state once.
 
-Without a URL it looks at the gateway of the config file, or at http://127.0.0.1:8080. The gateway begins to count calls
-when it is first asked (see docs/OBSERVABILITY.md).`,
+Without a URL it reads the gateway of the config file, or at http://127.0.0.1:8080. The gateway begins to count calls
+at the first request (see docs/OBSERVABILITY.md).`,
     envFlags: 'Flags',
     examples: ['meanwhile top', 'meanwhile top http://gateway:8080 --token … --once', 'meanwhile top --json'],
     exitCodes: SHOWN_EXIT_CODES,
   },
   console: {
     about: `Prints the link to the console of a running gateway, and opens it in the browser. The link signs you in until the gateway is
-stopped: do not pass it on. Where a token is used instead, the page asks for it.
+stopped: keep it secret. If you use a token instead, the page asks for it.
 
 ${FIND_GATEWAY}`,
     envFlags: 'Flags',
@@ -209,9 +220,9 @@ ${FIND_GATEWAY}`,
     exitCodes: SHOWN_EXIT_CODES,
   },
   inbox: {
-    about: `Lists the questions of servers that wait at a running gateway, whichever client made the call, and asks them on the
-terminal as meanwhile call does. The first answer counts; a question that somebody else has answered meanwhile says who it
-was. Esc leaves a question open. Without a terminal it only lists; with an id, --answer gives the answer.
+    about: `Lists the open questions at a running gateway, from the calls of all clients, and asks them on the terminal, like
+meanwhile call. The first answer counts; if another person was first, inbox shows who answered. Esc leaves a question open.
+Without a terminal, inbox only lists the questions; to answer one, give its id and --answer.
 
 ${FIND_GATEWAY}`,
     envFlags: 'Flags',
@@ -222,13 +233,13 @@ ${FIND_GATEWAY}`,
     ],
     exitCodes: `Exit codes
     0  listed, answered, or left open
-    1  the gateway cannot be reached, or refuses; the question is over
-    2  wrong usage or configuration; the answer does not fit
+    1  the gateway cannot be reached, or refuses the request; the question is no longer open
+    2  wrong usage or configuration; the answer is invalid
     6  there was no terminal to ask on, and no --answer
   130  interrupted`,
   },
   status: {
-    about: `Shows what is running and waiting at a gateway now: open questions, calls and tasks with their progress, servers and
+    about: `Shows the current state of a gateway: open questions, calls and tasks with their progress, servers and
 sessions. meanwhile watch follows them; meanwhile top shows figures.
 
 ${FIND_GATEWAY}`,
@@ -237,8 +248,8 @@ ${FIND_GATEWAY}`,
     exitCodes: SHOWN_EXIT_CODES,
   },
   watch: {
-    about: `Follows the work of a running gateway: open questions, running calls and tasks with their progress, and what has ended.
-On a terminal it is a screen, until you press q; elsewhere, and with --json, every change is printed on a line.
+    about: `Follows the work of a running gateway: open questions, running calls and tasks with their progress, and ended calls.
+On a terminal it fills the screen until you press q; elsewhere, and with --json, it prints a line for each change.
 
 ${FIND_GATEWAY}`,
     envFlags: 'Flags',
@@ -247,10 +258,9 @@ ${FIND_GATEWAY}`,
   },
   audit: {
     about: `Lists the audit record of a gateway, which "audit": true in its config file turns on: calls, questions, answers, approvals,
-sign-ins and changes of servers, with who, when and how it ended. With --json it exports all lines that match, however many, the oldest
-first.
+sign-ins and changes of servers, each with its principal, time and outcome. With --json it exports all matching lines, oldest first.
 
-${FIND_GATEWAY} If none is running, the lines are read from its store.`,
+${FIND_GATEWAY} If it is not running, the lines are read from its store.`,
     envFlags: 'Flags',
     examples: [
       'meanwhile audit --since 2h --kind call --server files',
@@ -259,11 +269,43 @@ ${FIND_GATEWAY} If none is running, the lines are read from its store.`,
     ],
     exitCodes: SHOWN_EXIT_CODES,
   },
-  link: {
-    about: `Adds Meanwhile to the config file of each client, or of those given, so that the client starts it: ${CLIENT_NAMES.join(', ')}.
-Without names it takes the clients that it finds on this machine.
+  login: {
+    about: `Signs you in at a server that wants to know who uses it. It prints a link, opens it in the browser, and waits until you are
+done there. The tokens stay with the gateway, encrypted, and calls that waited for the sign-in go on by themselves.
 
-The change is shown first and made after you confirm it. Everything else in the file stays as it is. A file that
+${FIND_GATEWAY} If none is running, the tokens go into its store.`,
+    envFlags: 'Flags',
+    examples: ['meanwhile login github', 'meanwhile login github --no-browser'],
+    exitCodes: `Exit codes
+    0  signed in
+    1  the gateway or the server refuses, or cannot be reached
+    2  wrong usage or configuration
+    5  time ran out (--timeout)
+    6  nobody has signed in in time
+  130  interrupted`,
+  },
+  logout: {
+    about: `Revokes your tokens for a server where its authorization server can do that, and deletes them.
+
+${FIND_GATEWAY} If none is running, its store is used.`,
+    envFlags: 'Flags',
+    examples: ['meanwhile logout github'],
+    exitCodes: SHOWN_EXIT_CODES,
+  },
+  whoami: {
+    about: `Shows who you are at the gateway, and with which accounts it uses servers for you: where you have signed in, with which
+scopes, and until when.
+
+${FIND_GATEWAY} If none is running, its store is used.`,
+    envFlags: 'Flags',
+    examples: ['meanwhile whoami', 'meanwhile whoami --json'],
+    exitCodes: SHOWN_EXIT_CODES,
+  },
+  link: {
+    about: `Adds Meanwhile to the config file of each client, or of the given clients, so that the client starts it: ${CLIENT_NAMES.join(', ')}.
+Without names it links the clients that it finds on this machine.
+
+link shows the change first and makes it after you confirm. The rest of the file stays as it is. A file that
 Meanwhile cannot parse is not changed. meanwhile unlink undoes the change; meanwhile doctor checks that the entry works.`,
     examples: [
       'meanwhile link',
@@ -273,22 +315,22 @@ Meanwhile cannot parse is not changed. meanwhile unlink undoes the change; meanw
     exitCodes: LINK_EXIT_CODES,
   },
   unlink: {
-    about: `Undoes what meanwhile link did to the config file of each client, or of those given. If nothing else has changed the file
-since, it is again what it was, byte for byte; otherwise only the entry of Meanwhile is taken out. An entry that you wrote by
-hand is taken out only if you name the client.`,
+    about: `Undoes what meanwhile link did to the config file of each client, or of the given clients. If nothing else has changed the file
+since, unlink restores it byte for byte; otherwise it removes only the entry of Meanwhile. It removes an entry that you wrote by
+hand only if you name the client.`,
     examples: ['meanwhile unlink', 'meanwhile unlink cursor --yes'],
     exitCodes: LINK_EXIT_CODES,
   },
   import: {
-    about: `Collects the servers that are configured in your MCP clients, or in those given, in the config file: ${CLIENT_NAMES.join(', ')}.
+    about: `Collects the servers that are configured in your MCP clients, or in the given clients, in the config file: ${CLIENT_NAMES.join(', ')}.
 
-The change is shown first, without secrets, and made after you confirm it. Servers that are in the config file stay as
+import shows the change first, without secrets, and makes it after you confirm. Servers that are in the config file stay as
 they are; a different server of the same name is reported and left out. Disabled servers and Meanwhile itself are left
-out, too. The files of the clients are only read.`,
+out, too. import does not change the files of the clients.`,
     examples: ['meanwhile import', 'meanwhile import cursor --config ~/meanwhile.json --yes'],
     exitCodes: `Exit codes
     0  done, or nothing to do
-    1  a server or a file could not be imported; the others were
+    1  a server or a file could not be imported; the others were imported
     2  wrong usage
     4  you said no
     6  there was no terminal to ask on, and no --yes

@@ -28,8 +28,12 @@ const COMMANDS: Record<CommandName, () => Promise<Command>> = {
   watch: async () => (await import('./commands/watch.ts')).watch,
   notify: async () => (await import('./commands/notify.ts')).notify,
   rules: async () => (await import('./commands/rules.ts')).rules,
+  access: async () => (await import('./commands/access.ts')).access,
   audit: async () => (await import('./commands/audit.ts')).audit,
   store: async () => (await import('./commands/store.ts')).store,
+  login: async () => (await import('./commands/login.ts')).login,
+  logout: async () => (await import('./commands/login.ts')).logout,
+  whoami: async () => (await import('./commands/whoami.ts')).whoami,
   link: async () => (await import('./commands/link.ts')).link,
   unlink: async () => (await import('./commands/unlink.ts')).unlink,
   import: async () => (await import('./commands/import.ts')).importServers,
@@ -76,7 +80,7 @@ async function report(error: unknown, args: string[]): Promise<number> {
   const asJson = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined).includes('--json');
   const json = JSON.stringify({ error: { code, message, ...details } }, null, 2);
   if (asJson) process.stdout.write(`${process.stdout.isTTY ? escapeControls(json) : json}\n`);
-  const help = error instanceof UsageError ? `\n${await helpCommand(args)} shows what there is` : '';
+  const help = error instanceof UsageError ? `\nsee ${await helpCommand(args)}` : '';
   // The message may contain text of a server.
   const shown = process.stderr.isTTY ? clean(message) : message;
   process.stderr.write(`meanwhile: ${shown}${help}\n`);

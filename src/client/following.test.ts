@@ -65,7 +65,7 @@ test('C-1: a caller may stop waiting, and the task goes on for the others', asyn
   const left = following.endOf(followed, leaver.signal).catch((error: Error) => error.message);
   const stays = following.endOf(followed, undefined);
   leaver.abort();
-  expect(await left).toBe('the caller does not wait any more');
+  expect(await left).toBe('the caller stopped waiting');
   expect(running.stop.signal.aborted).toBe(false);
   end(RESULT);
   expect(await stays).toEqual(RESULT);

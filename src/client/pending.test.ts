@@ -28,8 +28,10 @@ const elicitation = (asked: PendingElicitation | PendingSample): PendingElicitat
 test('C-1: the first answer that fits the form counts', async () => {
   const { asked, answer } = ask();
   expect(asked).toMatchObject({ message: 'Which size?', mode: 'form', requestedSchema: FORM.requestedSchema });
-  expect(() => elicitation(asked).respond({ action: 'accept', content: { size: 5 } })).toThrow('does not fit the form');
-  expect(() => elicitation(asked).respond({ action: 'accept' })).toThrow('does not fit the form');
+  expect(() => elicitation(asked).respond({ action: 'accept', content: { size: 5 } })).toThrow(
+    'does not match the form',
+  );
+  expect(() => elicitation(asked).respond({ action: 'accept' })).toThrow('does not match the form');
   expect(asked.over.aborted).toBe(false);
   elicitation(asked).respond({ action: 'accept', content: { size: 'M' } });
   elicitation(asked).respond({ action: 'decline' });

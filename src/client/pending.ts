@@ -91,7 +91,7 @@ function pendingElicitation(
       if (over.aborted) return;
       const mistake =
         given.action === 'accept' && form !== undefined ? formMistake(form, given.content ?? {}) : undefined;
-      if (mistake !== undefined) throw new Error(`the answer does not fit the form: ${mistake}`);
+      if (mistake !== undefined) throw new Error(`the answer does not match the form: ${mistake}`);
       settle(asAnswer(given));
     },
   };

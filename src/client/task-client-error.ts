@@ -10,6 +10,7 @@ interface ErrorDetails {
   code?: number | undefined;
   data?: unknown;
   failure?: ServerFailureKind | undefined;
+  cause?: unknown;
 }
 
 export class TaskClientError extends Error {
@@ -23,7 +24,7 @@ export class TaskClientError extends Error {
   declare readonly failure?: ServerFailureKind;
 
   constructor(kind: FailureKind, message: string, details: ErrorDetails = {}) {
-    super(message);
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.kind = kind;
     if (details.failure !== undefined) this.failure = details.failure;
     if (details.code !== undefined) this.code = details.code;
@@ -62,5 +63,5 @@ export async function asTold<T>(work: Promise<T>): Promise<T> {
 
 /** The value of the promise; rejects when the signal is aborted. */
 export async function unlessCancelled<T>(signal: StopSignal | undefined, promise: Promise<T>): Promise<T> {
-  return unlessAborted(promise, signal, () => new TaskClientError('cancelled', 'the caller does not wait any more'));
+  return unlessAborted(promise, signal, () => new TaskClientError('cancelled', 'the caller stopped waiting'));
 }

@@ -18,6 +18,7 @@ import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
 import { inTask } from '../south/call/resume-point.ts';
 import type { RequestOptions } from '../south/peer/peer.ts';
+import type { ConnectionAccount } from '../core/sign-in/connection-account.ts';
 import { readServerTask, type TaskOffer } from '../south/server-task.ts';
 import { asTold, errorFrom, requestError, TaskClientError, unlessCancelled } from './task-client-error.ts';
 import { Following, type End, type Followed, type Running, type Start } from './following.ts';
@@ -70,11 +71,15 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   readonly #answers: Record<InteractionKind, boolean>;
   #description: ServerInfo | undefined;
 
-  /** `handOver` converts what the server sends for the application, which is written for JavaScript numbers. */
+  /**
+   * `handOver` converts what the server sends for the application, which is written for JavaScript numbers. `account` has the
+   * tokens for a server that authorizes its clients.
+   */
   constructor(
     server: ServerConfig,
     options: TaskClientOptions = {},
     handOver: <T>(value: T) => T = withNearestNumbers,
+    account?: ConnectionAccount,
   ) {
     super();
     this.#handOver = handOver;
@@ -93,6 +98,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
         reconnect: { firstMs: 1000, factor: 2, maxMs: 60_000, stableMs: 10_000, attempts: reconnectAttempts },
         clock: systemClock,
         ...(sessionId !== undefined && { sessionId }),
+        account,
       },
       createLog('silent'),
     );
@@ -101,7 +107,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   /** Connects unless connected. Every other method does so by itself. */
   async connect(): Promise<ServerInfo> {
     const info = await this.#connection.ready().catch((error: unknown) => {
-      throw new TaskClientError('unreachable', messageOf(error), { failure: failureKindOf(error) });
+      throw new TaskClientError('unreachable', messageOf(error), { failure: failureKindOf(error), cause: error });
     });
     this.#description = info;
     return info;
@@ -237,7 +243,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
 
   async #requireOffer(): Promise<TaskOffer> {
     const offer = await this.#offer();
-    if (offer === undefined) throw new TaskClientError('refused', 'this server keeps no tasks');
+    if (offer === undefined) throw new TaskClientError('refused', 'this server does not support tasks');
     return offer;
   }
 
@@ -372,7 +378,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   async #asked(question: IncomingQuestion): Promise<Answer> {
     // It works in no folders; an empty list is the truth.
     if (question.kind === 'roots') return { roots: [] };
-    if (!this.#answers[question.kind]) throw new Error(`this client answers no ${question.kind} requests`);
+    if (!this.#answers[question.kind]) throw new Error(`this client does not answer ${question.kind} requests`);
     const running = question.callId === undefined ? undefined : this.#following.byCall(question.callId);
     const params = this.#handOver(question.params);
     return askListeners({ ...question, params }, running, (type, detail) => this.#tell(type, detail));

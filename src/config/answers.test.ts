@@ -76,7 +76,7 @@ describe('standing answers', () => {
       { server: 'fi*', message: 'Overwrite *', ...YES },
     ];
     expect((await load({ answers })).warnings).toEqual([
-      'meanwhile.json: meanwhile.answers[1]: never used: all of files comes first and matches all that this rule does',
+      'meanwhile.json: meanwhile.answers[1]: never used: all of files comes first and matches every question that this rule matches',
       "meanwhile.json: meanwhile.answers[2].server: no server of this file matches 'mail'; known: files; the rule applies only to " +
         'servers that clients add',
     ]);

@@ -58,7 +58,10 @@ export function checkAnswers(rules: readonly StandingRule[], servers: readonly s
     const before = rules.slice(0, index).findIndex((earlier) => covers(earlier, each));
     if (before >= 0) {
       const first = ruleName(rules[before] ?? {}, before);
-      warnings.push({ path, message: `never used: ${first} comes first and matches all that this rule does` });
+      warnings.push({
+        path,
+        message: `never used: ${first} comes first and matches every question that this rule matches`,
+      });
     }
   }
   return { mistakes, warnings };

@@ -128,7 +128,7 @@ describe('groups', () => {
     expect(await mistakes(withGroups({ github: {} }))).toEqual([
       "meanwhile.json: meanwhile.groups.github: the group 'github' and the server 'github' would both be at /mcp/github; rename one of them",
     ]);
-    expect(await mistakes(withGroups({ 'a/b': {} }))).toEqual([expect.stringContaining('a name has 1 to 64')]);
+    expect(await mistakes(withGroups({ 'a/b': {} }))).toEqual([expect.stringContaining('a name must be 1 to 64')]);
   });
 
   it('M-1: a server that a group names must be configured', async () => {
@@ -212,7 +212,7 @@ describe('precedence', () => {
       (await load(settings({ auth: { issuers }, ...meanwhile }), flags)).warnings;
     for (const host of ['0.0.0.0', '::']) {
       expect(await warned({ host })).toEqual([
-        expect.stringContaining(`meanwhile.json: meanwhile.publicUrl: missing: clients are told to get tokens for`),
+        expect.stringContaining(`meanwhile.json: meanwhile.publicUrl: missing: clients would request tokens for`),
       ]);
     }
     expect(await warned({}, { host: '0.0.0.0' })).toHaveLength(1);
@@ -450,7 +450,7 @@ describe('mistakes', () => {
     async (name) => {
       const found = await mistakes({ mcpServers: { [name]: { url: 'http://x' } } });
       expect(found).toEqual([
-        expect.stringMatching(/^meanwhile\.json: mcpServers\..*(not allowed|a name has 1 to 64)/),
+        expect.stringMatching(/^meanwhile\.json: mcpServers\..*(not allowed|a name must be 1 to 64)/),
       ]);
     },
   );

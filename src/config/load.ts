@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import type { ServerConfig } from '../core/ports.ts';
+import type { ServerAuth, ServerConfig } from '../core/ports.ts';
 import { codeOf, messageOf } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { isObject } from '../lib/values.ts';
@@ -87,15 +87,22 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     });
   if (!value) throw new ConfigError(lines(mistakes));
   const { rules, auth } = value.meanwhile;
+  const principals = auth.issuers.length > 0 ? undefined : ['local', ...Object.keys(auth.tokens)];
   const inRules =
     rules.length === 0
       ? { mistakes: [], warnings: [] }
       : (await import('./rules.ts')).checkRules(rules, {
           servers: [...value.servers.keys()],
           disabled,
-          principals: auth.issuers.length > 0 ? undefined : ['local', ...Object.keys(auth.tokens)],
+          principals,
         });
-  if (inRules.mistakes.length > 0) throw new ConfigError(lines(inRules.mistakes));
+  const { access, quotas } = value.meanwhile;
+  const inAccess =
+    access === undefined && quotas === undefined
+      ? { mistakes: [], warnings: [] }
+      : await checkWhom(access, quotas, { servers: [...value.servers.keys()], disabled, principals });
+  const useless = [...inRules.mistakes, ...inAccess.mistakes];
+  if (useless.length > 0) throw new ConfigError(lines(useless));
 
   // Many clients show the stderr of a stdio server to their users.
   const { store, logLevel = transport === 'stdio' ? 'warn' : 'info', ...settings } = value.meanwhile;
@@ -104,6 +111,7 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
       ...settings,
       ...(flags['dry-run'] && { answersDryRun: true }),
       logLevel,
+      auth: authOf(settings.auth, folder),
       store:
         storePath(store, overrides.has('store') ? cwd : folder) ??
         defaultStorePath(env, transport, projectOf(file ?? cwd, server)),
@@ -114,11 +122,29 @@ export async function loadConfig({ flags, env, cwd, transport = 'http', server }
     warnings: lines([
       ...value.warnings,
       ...inRules.warnings,
+      ...inAccess.warnings,
       ...(transport === 'http' ? namelessIn(value.meanwhile) : []),
     ]),
     ...(file !== undefined && { file }),
     ...(COLLECTORS.some((name) => env[name]) && { otel: otelVariables(env) }),
   };
+}
+
+async function checkWhom(
+  access: Meanwhile['access'],
+  quotas: Meanwhile['quotas'],
+  about: Parameters<typeof import('./access.ts').checkAccess>[1],
+): Promise<{ mistakes: Mistake[]; warnings: Mistake[] }> {
+  const { checkAccess, checkQuotas } = await import('./access.ts');
+  const found = [access && checkAccess(access, about), quotas && checkQuotas(quotas, about)].filter(
+    (each) => each !== undefined,
+  );
+  return { mistakes: found.flatMap(({ mistakes }) => mistakes), warnings: found.flatMap(({ warnings }) => warnings) };
+}
+
+function authOf(auth: Settings['auth'], folder: string): Settings['auth'] {
+  const { encryptionKeyFile: file } = auth;
+  return { ...auth, ...(file !== undefined && { encryptionKeyFile: resolve(folder, file) }) };
 }
 
 /** Each of these names a collector for traces. */
@@ -169,7 +195,7 @@ function uselessIn({ advertise, store }: Pick<FileValue['meanwhile'], 'advertise
 /** Tokens are issued for an address, and nobody can reach a gateway at `0.0.0.0`. */
 function namelessIn({ auth, host, publicUrl }: Pick<Meanwhile, 'auth' | 'host' | 'publicUrl'>): Mistake[] {
   if (auth.issuers.length === 0 || publicUrl !== undefined || !['0.0.0.0', '::'].includes(host)) return [];
-  const message = `missing: clients are told to get tokens for the address ${host}, which none of them uses; set it to where they reach the gateway`;
+  const message = `missing: clients would request tokens for the address ${host}, which none of them uses; set it to the URL at which clients reach the gateway`;
   return [{ path: ['meanwhile', 'publicUrl'], message }];
 }
 
@@ -238,7 +264,13 @@ function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
   };
   if (!('command' in entry)) {
     const url = entry.url ?? entry.httpUrl ?? entry.serverUrl ?? '';
-    return { url, ...(entry.headers && { headers: entry.headers }), ...options };
+    const { auth } = entry;
+    return {
+      url,
+      ...(entry.headers && { headers: entry.headers }),
+      ...(auth !== undefined && { auth: auth && serverAuth(auth, folder) }),
+      ...options,
+    };
   }
   const { command, args, cwd, envFile } = entry;
   const env = envFile === undefined ? entry.env : { ...readEnvFile(resolve(folder, envFile)), ...entry.env };
@@ -249,6 +281,11 @@ function serverConfig(entry: ServerEntry, folder: string): ServerConfig {
     ...(cwd !== undefined && { cwd: resolve(folder, cwd) }),
     ...options,
   };
+}
+
+function serverAuth(auth: ServerAuth, folder: string): ServerAuth {
+  const { privateKeyFile: file } = auth;
+  return { ...auth, ...(file !== undefined && { privateKeyFile: resolve(folder, file) }) };
 }
 
 function readEnvFile(file: string): Record<string, string> {

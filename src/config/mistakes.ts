@@ -28,7 +28,7 @@ function explainIssue(issue: Issue, prefix: Path, file: unknown): Mistake[] {
         message: `unknown key${suggestion(key, path, valueAt(file, [...path, key]))}`,
       }));
     case 'invalid_union':
-      return path[0] === 'mcpServers' || path[0] === 'servers'
+      return path.length === 2 && (path[0] === 'mcpServers' || path[0] === 'servers')
         ? explainServer(issue, path, value, file)
         : explainAlternatives(issue, path, value, file);
     case 'invalid_key':
@@ -121,6 +121,7 @@ const SECRET_STEPS = new Set<string | number>([
   'content',
   'secret',
   'clientSecret',
+  'encryptionKey',
   'token',
 ]);
 const LONGEST_SHOWN = 80;

@@ -158,10 +158,10 @@ export const notifySchema = z
         }
       })
       .default({})
-      .describe('Whom to notify, by name: each has a `type` and what that needs. See docs/NOTIFY.md.'),
-    expiringMs: ms(120_000, 'How long before its end a question is about to expire.', { min: 1 }),
-    serverDownMs: ms(60_000, 'A server is down if its connection was lost for so long.'),
-    giveUpMs: ms(86_400_000, 'For how long it is tried to deliver a message.', { min: 1 }),
+      .describe('Notification targets by name. Each has a `type` and the settings of that type. See docs/NOTIFY.md.'),
+    expiringMs: ms(120_000, 'How long before its deadline a question counts as about to expire.', { min: 1 }),
+    serverDownMs: ms(60_000, 'How long a server must be disconnected before it counts as down.'),
+    giveUpMs: ms(86_400_000, 'How long the gateway tries to deliver a message.', { min: 1 }),
     taskWebhooks: z
       .strictObject({
         allow: z
@@ -177,7 +177,7 @@ export const notifySchema = z
           .describe(
             'Patterns of the URLs, such as `https://ci.example.com/hooks/*`. With a wildcard in the host, only public addresses.',
           ),
-        secret: secret.describe('Signs the messages, as that of a webhook.'),
+        secret: secret.describe('The secret that signs the messages, as for a webhook target.'),
       })
       .optional()
       .describe(

@@ -69,8 +69,8 @@ describe('rules in the config', () => {
       expect.stringContaining('rules[4].args') as string,
     ]);
     expect(await mistakesIn([{ then: 'deny', remember: true, timeoutMs: 5 }])).toEqual([
-      'c.json: meanwhile.rules[0].remember: has no effect with "then": "deny"; only "ask" asks somebody',
-      'c.json: meanwhile.rules[0].timeoutMs: has no effect with "then": "deny"; only "ask" asks somebody',
+      'c.json: meanwhile.rules[0].remember: has no effect with "then": "deny"; only "ask" asks a person',
+      'c.json: meanwhile.rules[0].timeoutMs: has no effect with "then": "deny"; only "ask" asks a person',
     ]);
   });
 

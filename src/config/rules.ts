@@ -37,7 +37,7 @@ function withoutAsk(path: Path, { then, remember, approver, timeoutMs }: Rule): 
     .filter(([, value]) => value !== undefined)
     .map(([key]) => ({
       path: [...path, key],
-      message: `has no effect with "then": "${then}"; only "ask" asks somebody`,
+      message: `has no effect with "then": "${then}"; only "ask" asks a person`,
     }));
 }
 

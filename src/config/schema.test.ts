@@ -125,7 +125,7 @@ describe('the schema', () => {
       default: 300_000,
       minimum: 1,
       maximum: 2_147_483_647,
-      description: 'How long a task may work when the client does not say.',
+      description: 'How long a task may run, unless the client requests a TTL.',
     });
     expect(rows.map(({ key }) => key)).toContain('servers.reconnect.factor');
   });

@@ -7,13 +7,16 @@ import type { ServerConfig } from '../core/ports.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { isSecureUrl } from '../lib/secure-url.ts';
 import { isAddressRange } from '../lib/addresses.ts';
+import { parseKey } from '../lib/encryption-key.ts';
 import * as z from '../lib/schema/kinds.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogLevel } from '../lib/log.ts';
 import { serverNameSchema as name } from '../lib/server-name.ts';
+import { accessRuleSchema, MAX_ACCESS_RULES, quotasSchema } from './access-schema.ts';
 import { MAX_RULES, ruleSchema } from './rule-schema.ts';
 import { MAX_DELAY_MS } from '../lib/clock.ts';
 import { answersSchema } from './answers.ts';
 import { modelsSchema, type ModelConfig } from './models.ts';
+import { serverAuthSchema } from './server-auth.ts';
 import { notifySchema } from './notify-schema.ts';
 import { URL_KEYS } from './server-entries.ts';
 
@@ -88,6 +91,7 @@ const httpServer = z
       .record(headerName, z.string().refine(isHeaderValue, 'a header cannot hold this character'))
       .optional()
       .describe('Sent with every request to this server.'),
+    auth: serverAuthSchema,
     ...shared,
   })
   .refine(
@@ -180,6 +184,68 @@ const secureUrl = z
   .refine(isSecureUrl, 'expected a URL starting with https://, or with http:// on this machine')
   .optional();
 
+/** What the gateway itself puts into the address of the authorization server. */
+const OWN_PARAMETERS = new Set([
+  'response_type',
+  'response_mode',
+  'client_id',
+  'client_secret',
+  'redirect_uri',
+  'scope',
+  'state',
+  'nonce',
+  'code_challenge',
+  'code_challenge_method',
+]);
+
+const DAY_MS = 86_400_000;
+
+const consoleSignIn = group('Lets people sign in to the console with this issuer (OpenID Connect).', {
+  clientId: z
+    .string()
+    .min(1)
+    .describe('The id of the console at the issuer, with the redirect URI `<publicUrl>/console/callback`.'),
+  clientSecret: z.string().min(1).optional().describe('Its secret, if it has one.'),
+  clientAuth: z
+    .enum(['basic', 'post'])
+    .optional()
+    .describe('How the secret is sent: in a header or in the body. By default as the metadata of the issuer says.'),
+  title: z
+    .string()
+    .min(1)
+    .max(60)
+    .optional()
+    .describe('What people call the issuer, on the button they press. By default its host name.'),
+  scopes: z
+    .array(z.string().regex(/^[!#-[\]-~]+$/, 'not a valid scope'))
+    .optional()
+    .describe('The scopes to ask for, besides `openid`. By default `auth.scopes.use` and `auth.scopes.answer`.'),
+  parameters: z
+    .record(
+      z.string().refine((key) => !OWN_PARAMETERS.has(key), 'the gateway sets this parameter itself'),
+      z.string(),
+    )
+    .default({})
+    .describe('More parameters for the authorization endpoint, such as `audience`, `resource` or `prompt`.'),
+  claims: z
+    .record(z.string().min(1), z.string())
+    .default({})
+    .describe('Claims that the ID token must have with these values, such as `hd` with the domain of an organisation.'),
+  sessionMs: z
+    .int()
+    .min(60_000)
+    .max(7 * DAY_MS)
+    .default(8 * 3_600_000)
+    .describe('How long a person stays signed in.'),
+}).optional();
+
+const encryptionKey = z
+  .string()
+  .refine(
+    (text) => parseKey(text) !== undefined,
+    'expected 32 bytes in base64 or hex; make one with: openssl rand -base64 32',
+  );
+
 /** Compared letter by letter with what tokens say, so nothing of it is changed. */
 const issuer = group('An OAuth authorization server.', {
   issuer: z
@@ -209,6 +275,7 @@ const issuer = group('An OAuth authorization server.', {
       'The claim that tells people apart. It must never be given to another person later, as e-mail addresses are.',
     ),
   scopeClaim: z.string().min(1).default('scope').describe('The claim with the scopes; `scp` is read if it is missing.'),
+  console: consoleSignIn,
 });
 
 const scopes = group('What the scopes are called.', {
@@ -227,8 +294,10 @@ const settings = group('The settings of meanwhile itself.', {
     .min(1)
     .max(255)
     .default('127.0.0.1')
-    .describe('The address to listen on over HTTP. Any other than a local one needs `auth.tokens` or `auth.issuers`.'),
-  port: z.int().min(0).max(65_535).default(8080).describe('The port to listen on over HTTP; 0 takes any free one.'),
+    .describe(
+      'The address to listen on over HTTP. An address other than loopback needs `auth.tokens` or `auth.issuers`.',
+    ),
+  port: z.int().min(0).max(65_535).default(8080).describe('The port to listen on over HTTP; 0 means any free port.'),
   publicUrl: z
     .string()
     .refine(
@@ -237,8 +306,8 @@ const settings = group('The settings of meanwhile itself.', {
     )
     .optional()
     .describe(
-      'Where clients and people reach the gateway, such as `https://gateway.example.com`, if that is not where it listens: behind a ' +
-        'proxy, or with `auth.issuers`, whose tokens are issued for it.',
+      'The URL of the gateway for clients and people, such as `https://gateway.example.com`, if it differs from the address that the ' +
+        'gateway listens on: behind a proxy, or with `auth.issuers`, whose tokens are issued for this URL.',
     ),
   advertise: z
     .string()
@@ -248,8 +317,8 @@ const settings = group('The settings of meanwhile itself.', {
     )
     .optional()
     .describe(
-      'Where other gateways on the same `postgres://` store reach this one, such as `http://gateway-1:8080`. By default where it ' +
-        'listens, under the name of the machine if that is all addresses.',
+      'The URL at which other gateways on the same `postgres://` store reach this one, such as `http://gateway-1:8080`. By default ' +
+        'the address that it listens on, or the name of the machine if it listens on all addresses.',
     ),
   store: z
     .string()
@@ -260,19 +329,19 @@ const settings = group('The settings of meanwhile itself.', {
     )
     .optional()
     .describe(
-      'The file that keeps sessions, tasks and questions, relative to the folder of this file, or `:memory:`, or a database: ' +
+      'Where sessions, tasks and questions are stored: a file, relative to the folder of this file, `:memory:`, or a database: ' +
         '`postgres://user:password@host/database`. ' +
-        'By default in the data folder of the user: `meanwhile/meanwhile.db`, or on stdio one for each project.',
+        "By default `meanwhile/meanwhile.db` in the user's data folder; on stdio, one file for each project.",
     ),
   logLevel: z
     .enum(LOG_LEVELS)
     .optional()
-    .describe('The least important log lines that are written to stderr. By default `info`, and `warn` on stdio.'),
+    .describe('The lowest level of log lines that are written to stderr. By default `info`; on stdio, `warn`.'),
   logFormat: z
     .enum(LOG_FORMATS)
     .default('auto')
-    .describe('How log lines are written: `json`, `text` for people, or `auto`: text on a terminal, else JSON.'),
-  auth: group('Who may connect over HTTP.', {
+    .describe('The format of log lines: `json`, `text` for people, or `auto`: text on a terminal, JSON otherwise.'),
+  auth: group('Who may connect over HTTP, and the key that encrypts the tokens of accounts at servers.', {
     tokens: z
       .record(
         name,
@@ -284,14 +353,14 @@ const settings = group('The settings of meanwhile itself.', {
       )
       .default({})
       .describe(
-        'Bearer tokens by the name of who has it, at least 16 characters each. Without any, no token is asked.',
+        'Bearer tokens by the name of their principal, with at least 16 characters each. Without any, clients need no token.',
       ),
     operators: z
       .array(z.string().min(1))
       .default([])
       .describe(
-        'Names from `auth.tokens`, or `<subject>@<issuer>`, of people who see and answer everything in the console, of all principals. ' +
-          'Without tokens and issuers, the person at this machine does.',
+        'People who see and answer the questions and calls of all principals in the console: names from `auth.tokens`, or ' +
+          '`<subject>@<issuer>`. Without tokens and issuers, the person at this machine is an operator.',
       ),
     issuers: z
       .array(issuer)
@@ -301,12 +370,24 @@ const settings = group('The settings of meanwhile itself.', {
       )
       .default([])
       .describe(
-        'OAuth authorization servers whose access tokens are accepted, besides `auth.tokens`. Clients learn of them by themselves.',
+        'OAuth authorization servers whose access tokens are accepted, besides `auth.tokens`. Clients discover them automatically.',
       ),
     scopes: z
       .union([z.literal(false), scopes])
       .prefault({})
-      .describe('What the scopes of the issuers are called; `false` if their tokens have none for the gateway.'),
+      .describe('The names of the scopes in access tokens; `false` if the tokens have no scopes for the gateway.'),
+    encryptionKey: z
+      .union([encryptionKey, z.array(encryptionKey).refine((keys) => keys.length > 0, 'expected at least one key')])
+      .optional()
+      .describe(
+        'The key that encrypts the tokens of [accounts at servers](ACCOUNTS.md), as a variable: 32 bytes in base64 or hex. Of a list, ' +
+          'the first one encrypts and all decrypt. By default a key file beside the file of the store; with a `postgres://` store it has no default.',
+      ),
+    encryptionKeyFile: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('A file with such keys, one a line, relative to the folder of this file.'),
   })
     .checked((given, issues) => {
       const { tokens, operators, issuers } = given as {
@@ -325,12 +406,18 @@ const settings = group('The settings of meanwhile itself.', {
           path: ['operators', unknown],
           message: 'neither a name in auth.tokens nor `<subject>@<issuer>` of an entry of auth.issuers',
         });
+      const { encryptionKey: key, encryptionKeyFile: file } = given as {
+        encryptionKey?: unknown;
+        encryptionKeyFile?: string;
+      };
+      if (key !== undefined && file !== undefined)
+        issues.push({ code: 'custom', path: ['encryptionKeyFile'], message: 'remove it, or auth.encryptionKey' });
     })
     .prefault({}),
   allowedHosts: z
     .array(z.string().min(1))
     .default([])
-    .describe('Host names that requests may be addressed to, besides the local ones.'),
+    .describe('Host names, besides the local ones, by which clients may reach the gateway.'),
   allowedOrigins: z
     .array(
       z
@@ -341,11 +428,11 @@ const settings = group('The settings of meanwhile itself.', {
         ),
     )
     .default([])
-    .describe('Origins of web pages that may send requests, besides the local ones.'),
+    .describe('Origins of web pages, besides the local ones, that may send requests.'),
   allowCommands: z
     .boolean()
     .default(false)
-    .describe('Whether clients over HTTP may add servers that are commands, which then run on this machine.'),
+    .describe('Whether clients over HTTP may add command servers, which run on this machine.'),
   addServers: z
     .union([z.enum(['anyone', 'nobody']), z.array(z.string().min(1))])
     .default('anyone')
@@ -359,91 +446,87 @@ const settings = group('The settings of meanwhile itself.', {
     ])
     .optional()
     .describe(
-      'Where servers may be that clients add: at `any` address, at `public` ones only, or at public ones and a list of ' +
-        'addresses and ranges such as `10.1.0.0/16`. By default `public` with `auth.tokens` or `auth.issuers`, else `any`.',
+      'The addresses of servers that clients may add: `any`, `public`, or a list of addresses and ranges, such as `10.1.0.0/16`, ' +
+        'that are allowed besides public ones. By default `public` with `auth.tokens` or `auth.issuers`, `any` otherwise.',
     ),
   allowServerChanges: z
     .boolean()
     .optional()
     .describe(
-      'Whether clients may replace and remove servers of the config file, which changes them for everyone. ' +
-        'By default `false` with `auth.tokens` or `auth.issuers`, else `true`.',
+      'Whether clients may replace and remove servers of the config file. Such a change affects all principals. ' +
+        'By default `false` with `auth.tokens` or `auth.issuers`, `true` otherwise.',
     ),
   calls: group('Tool calls.', {
     timeoutMs: ms(
       50_000,
-      'How long a call may take before it becomes a task, when the client does not say. Most clients stop waiting after 60 s.',
+      'How long a call may take before it becomes a task, unless the client sets a timeout. Most clients stop waiting after 60 s.',
     ),
     onCancel: z
       .enum(['auto', 'cancel', 'keep'])
       .default('auto')
       .describe(
-        'What happens to a call that its client cancels. `auto` lets it go on as a task if the reason says that the client ' +
-          'stopped waiting, else stops it; `cancel` always stops it, also when a client of 2026-07-28 closes its request; ' +
-          '`keep` always lets it go on.',
+        'What happens to a call that its client cancels. `auto` continues it as a task if the reason says that the client ' +
+          'stopped waiting, and stops it otherwise; `cancel` always stops it, also when a client of 2026-07-28 closes its request; ' +
+          '`keep` always continues it.',
       ),
   }).prefault({}),
   tasks: group('Calls that became tasks.', {
-    ttlMs: ms(300_000, 'How long a task may work when the client does not say.'),
-    maxTtlMs: ms(1_800_000, 'The longest a client may ask for.'),
-    keepMs: ms(300_000, 'How long a finished task can be read.'),
-    cleanupMs: every(60_000, 'How often finished tasks past their time are removed.'),
+    ttlMs: ms(300_000, 'How long a task may run, unless the client requests a TTL.'),
+    maxTtlMs: ms(1_800_000, 'The longest TTL that a client may request.'),
+    keepMs: ms(300_000, 'How long an ended task and its result are kept.'),
+    cleanupMs: every(60_000, 'How often expired tasks are removed.'),
     perSession: count(
       100,
-      'How many tasks a session may have. While so many are at work, new calls are refused; a call in flight may still become a task.',
+      'How many tasks a session may have. While that many are running, new calls are refused; a call in flight may still become a task.',
     ),
-    max: count(10_000, 'How many tasks of all sessions may be at work, at all gateways on a store together.'),
+    max: count(10_000, 'How many tasks may be running in all sessions, on all gateways of a store together.'),
   })
     .checked(notMore('ttlMs', 'maxTtlMs'))
     .prefault({}),
   questions: group('Questions that servers ask while they work.', {
-    timeoutMs: ms(600_000, 'How long a question waits for an answer.'),
+    timeoutMs: ms(600_000, 'How long a question stays open.'),
     perSession: count(100, 'How many open questions a session may have.'),
     via: z
       .enum(['tools', 'native', 'both'])
       .default('both')
       .describe(
-        'How the client of a hub call is asked while it waits: through the tools, as the protocol has it if the client can be ' +
-          'asked so, or both ways, where the first answer counts.',
+        'How the client of a hub call gets questions while it waits: through the hub `tools`, through `native` protocol requests ' +
+          'if the client supports them, or `both`; the first answer counts.',
       ),
     minDeclineMs: ms(
       500,
-      'With `via: "both"`, a client that cancels a question, or declines it faster than this, has not shown it to a person: the ' +
-        'question stays open for the tools. With 0 every decline counts.',
+      'With `via: "both"`, the gateway assumes that no person saw a question that the client cancels, or declines faster than this: ' +
+        'the question stays open for the tools. With 0 every decline counts.',
       0,
     ),
   }).prefault({}),
   answers: answersSchema,
-  answersDryRun: z
-    .boolean()
-    .default(false)
-    .describe('The rules in `answers` answer nothing; the log tells what they would have answered.'),
+  answersDryRun: z.boolean().default(false).describe('The rules in `answers` only log what they would have answered.'),
   models: modelsSchema,
   direct: group('Servers that clients see as they are, at `/mcp/<name>`.', {
-    taskAfterMs: ms(2000, 'How long a call may take before a client that takes tasks gets it as one.'),
-    takeOverMs: ms(
-      60_000,
-      'How long the result of a call that its client gave up is returned to the same call of the same program.',
-      0,
-    ),
+    taskAfterMs: ms(2000, 'How long a call may take before it becomes a task, if the client supports tasks.'),
+    takeOverMs: ms(60_000, 'How long a program that repeats a call it gave up gets the result of the first run.', 0),
   }).prefault({}),
   all: group('Many servers behind one endpoint: `/mcp/all` and `/mcp/<group>`.', {
-    listTimeoutMs: ms(5000, 'How long a list waits for a slow server; it is left out until it has answered.'),
-    listBytes: bytes(4_194_304, 'The largest list of one server; a larger one is left out.'),
+    listTimeoutMs: ms(
+      5000,
+      'How long a list waits for a slow server; the list leaves the server out until it has answered.',
+    ),
+    listBytes: bytes(4_194_304, 'The largest list of one server; larger lists are left out.'),
     maxNameLength: z
       .int()
       .min(24)
       .max(128)
       .default(48)
       .describe(
-        'The longest name of a tool or prompt; longer ones are shortened. Many clients allow 64 with a prefix.',
+        'The longest name of a tool or prompt; longer names are shortened. Many clients allow 64 characters, including their prefix.',
       ),
     helperTools: z
       .enum(['auto', 'always', 'never'])
       .default('auto')
       .describe(
-        "Which clients also get the hub's tools for tasks and questions: `auto` those that take no tasks and cannot be asked, " +
-          '`always` all, `never` none.',
+        "Which clients also get the hub's tools for tasks and questions: `auto` for clients that support neither tasks nor " +
+          'elicitation, `always` for all, `never` for none.',
       ),
   }).prefault({}),
   groups: z
@@ -473,8 +556,22 @@ const settings = group('The settings of meanwhile itself.', {
     .refine((list) => list.length <= MAX_RULES, `more than ${MAX_RULES} rules`)
     .default([])
     .describe(
-      'Which calls are made at once (`allow`), only after a person has approved them (`ask`), or not at all (`deny`). The first rule ' +
-        'that matches decides; without one the call is made. See [rules](RULES.md).',
+      'Which calls run at once (`allow`), which need the approval of a person (`ask`), and which are refused (`deny`). The first rule ' +
+        'that matches decides; if none matches, the call runs. See [rules](RULES.md).',
+    ),
+  access: z
+    .array(accessRuleSchema)
+    .refine((list) => list.length <= MAX_ACCESS_RULES, `more than ${MAX_ACCESS_RULES} rules`)
+    .optional()
+    .describe(
+      'Who may use which servers and tools; what somebody may not use does not exist for them. The first rule that matches decides; ' +
+        'without one nothing is allowed. Without `access` everybody may use everything. See [access](ACCESS.md).',
+    ),
+  quotas: quotasSchema
+    .optional()
+    .describe(
+      'How much each principal may use: `{"callsPerMinute", "openCalls", "tasks", "questions", "sessions", "bytes", "overrides"}`, all ' +
+        'optional. See [quotas](ACCESS.md#quotas).',
     ),
   cluster: group('Several gateways on one PostgreSQL database.', {
     leaseMs: ms(
@@ -484,15 +581,15 @@ const settings = group('The settings of meanwhile itself.', {
     ),
     drainMs: ms(
       5000,
-      'How long a gateway that is stopped waits for calls to end that no other gateway can go on with. Allow ' +
-        'five seconds more before a process manager kills it.',
+      'How long a stopping gateway waits for calls that no other gateway can continue. Let the process manager wait five seconds ' +
+        'longer before it kills the gateway.',
       0,
     ),
   }).prefault({}),
   sessions: group('Sessions of clients.', {
     idleMs: ms(1_800_000, 'How long a session may be idle before it ends.'),
-    checkMs: every(300_000, 'How often idle sessions are looked for.'),
-    max: count(1000, 'How many sessions there may be at once, at all gateways on a store together.'),
+    checkMs: every(300_000, 'How often the gateway checks for idle sessions.'),
+    max: count(1000, 'How many sessions may exist at once, on all gateways of a store together.'),
   }).prefault({}),
   events: group('What is kept until the client has seen it.', {
     perSession: count(1000, 'How many undelivered events a session keeps.'),
@@ -501,21 +598,24 @@ const settings = group('The settings of meanwhile itself.', {
     logsPerServer: count(500, 'How many log lines of one server a session keeps.'),
   }).prefault({}),
   history: group('What the console shows of calls and questions that are over.', {
-    keepMs: ms(86_400_000, 'How long calls and questions are kept after their end. 0: nothing is recorded.', 0),
+    keepMs: ms(86_400_000, 'How long calls and questions are kept after they end. 0 turns the history off.', 0),
     bytes: z
       .int()
       .min(1_048_576)
       .max(2 ** 31 - 1)
       .default(67_108_864)
       .describe(
-        'How much is kept, in the whole store; what ended first is deleted first. In a file it is a quarter of `limits.storeBytes` at most.',
+        'The largest size of the history in the store; entries that ended first are deleted first. In a file, at most a quarter of `limits.storeBytes`.',
       ),
     callsPerSecond: count(
       25,
-      'How many calls a second have entries of their own; of more only the number is kept. Tasks and questions always have entries.',
+      'How many calls per second get their own entries; further calls are only counted. Tasks and questions always have entries.',
       0,
     ),
-    entryBytes: bytes(65_536, 'The largest arguments and results that are kept; of larger ones only the size is.'),
+    entryBytes: bytes(
+      65_536,
+      'The largest arguments and results that are kept; for larger ones, only the size is kept.',
+    ),
   }).prefault({}),
   audit: z
     .union([z.boolean(), auditSettings])
@@ -523,7 +623,7 @@ const settings = group('The settings of meanwhile itself.', {
     .optional()
     .describe(
       'Turns the audit record on: `true`, or `{"keepMs", "bytes", "arguments"}`, all optional. A line for each call, question, ' +
-        'answer, approval, sign-in and change of a server. Off by default. See docs/AUDIT.md.',
+        'answer, approval, sign-in and server change. Off by default. See docs/AUDIT.md.',
     ),
   notify: notifySchema.optional(),
   servers: group('Connections to servers.', {
@@ -535,54 +635,74 @@ const settings = group('The settings of meanwhile itself.', {
     pingMs: every(30_000, 'How often a quiet connection is checked.'),
     pollTimeoutMs: ms(
       30_000,
-      'How long a server may take to tell how its own task is doing; three times in a row ends it.',
+      'How long a server may take to report the state of a native task; three timeouts in a row end the call.',
     ),
     reconnect: group('What happens when a connection is lost.', {
       firstMs: ms(1000, 'The wait before the first attempt.'),
-      factor: z.number().min(1).max(100).default(2).describe('What the wait is multiplied by after each attempt.'),
+      factor: z.number().min(1).max(100).default(2).describe('The factor by which the wait grows after each attempt.'),
       maxMs: ms(60_000, 'The longest wait between two attempts.'),
-      attempts: count(10, 'How many attempts are made before the server counts as failed.', 0),
-      stableMs: ms(10_000, 'How long a connection must hold before the attempts are counted from zero again.'),
+      attempts: count(10, 'How many attempts the gateway makes before the server counts as failed.', 0),
+      stableMs: ms(10_000, 'How long a connection must last before the count of attempts starts again.'),
     })
       .checked(notMore('firstMs', 'maxMs'))
       .prefault({}),
   }).prefault({}),
   limits: group('Limits that protect the gateway.', {
     bodyBytes: bytes(4_194_304, 'The largest request body.'),
-    messageBytes: bytes(16_777_216, 'The largest message that is taken from a server.'),
-    resultBytes: bytes(16_777_216, 'The largest result of a task that is kept.'),
+    messageBytes: bytes(16_777_216, 'The largest message that is accepted from a server.'),
+    resultBytes: bytes(16_777_216, 'The largest task result that is kept.'),
     entryBytes: bytes(
       65_536,
       'The largest notification, log message or event that is kept whole; longer ones are shortened.',
     ),
-    questionBytes: bytes(4_194_304, 'The largest question of a server.'),
-    sessionBytes: bytes(33_554_432, 'What one session may keep in memory: arguments, tasks, questions and events.'),
-    totalBytes: bytes(134_217_728, 'What all sessions of a gateway together may keep in memory.'),
+    questionBytes: bytes(4_194_304, 'The largest question from a server.'),
+    sessionBytes: bytes(33_554_432, 'How much memory one session may use for arguments, tasks, questions and events.'),
+    totalBytes: bytes(134_217_728, 'How much memory all sessions of a gateway together may use for the same.'),
     storeBytes: z
       .int()
       .min(1_048_576)
       .max(2 ** 31 - 1)
       .default(1_073_741_824)
-      .describe('How large the file of the store may become. When it is full, no new tasks are made.'),
+      .describe('The largest size of the store file. When it is full, no new tasks are created.'),
     waitMs: ms(1_800_000, 'The longest a client may wait in one request.'),
-    requestsPerSession: count(1000, 'Requests of one session, tool calls included, that may be open at once.'),
-    requests: count(10_000, 'Requests of all sessions that may be open at once, at all gateways on a store together.'),
+    requestsPerSession: count(1000, 'How many requests, including tool calls, one session may have open at once.'),
+    requests: count(
+      10_000,
+      'How many requests all sessions may have open at once, on all gateways of a store together.',
+    ),
     principalShare: z
       .number()
       .min(0)
       .max(1)
       .default(0.5)
       .describe(
-        'With several `auth.tokens`: the part of `sessions.max`, `tasks.max`, `events.total`, `limits.requests` and `limits.totalBytes` ' +
-          'that is reserved for them in equal shares. The rest goes to the first that needs it.',
+        'With several `auth.tokens`: the fraction of `sessions.max`, `tasks.max`, `events.total`, `limits.requests` and `limits.totalBytes` ' +
+          'that is reserved for them in equal shares. The rest is first come, first served.',
       ),
-    subscriptionsPerServer: count(1000, 'Resources of one server that a session may subscribe to.'),
-    serversPerPrincipal: count(50, 'Servers that the clients of one principal may add.'),
+    subscriptionsPerServer: count(1000, 'How many resources of one server a session may subscribe to.'),
+    serversPerPrincipal: count(50, 'How many servers the clients of one principal may add.'),
   }).prefault({}),
 });
 
+/** Where people come back to after they have signed in. Without https, the way there could be read and changed. */
+const checkedSettings = settings.checked((given, issues) => {
+  if (issues.length > 0) return;
+  const { auth, publicUrl, host } = given as {
+    auth: { issuers: { console?: object }[] };
+    publicUrl?: string;
+    host: string;
+  };
+  const index = auth.issuers.findIndex((each) => each.console !== undefined);
+  if (index < 0 || isSecureUrl(publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}`)) return;
+  const message =
+    publicUrl === undefined
+      ? 'people come back to `publicUrl` after they have signed in, which is missing; set it to the https address of the gateway'
+      : 'people come back to `publicUrl` after they have signed in, so that it must begin with https://';
+  issues.push({ code: 'custom', path: ['auth', 'issuers', index, 'console'], message });
+});
+
 /** Fills in the defaults that depend on whether clients need a token. */
-const completeSettings = settings.transform((given) => {
+const completeSettings = checkedSettings.transform((given) => {
   const hasTokens = Object.keys(given.auth.tokens).length > 0 || given.auth.issuers.length > 0;
   const { addServerAddresses = hasTokens ? 'public' : 'any', allowServerChanges = !hasTokens } = given;
   return { ...given, addServerAddresses, allowServerChanges };

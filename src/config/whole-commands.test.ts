@@ -28,7 +28,7 @@ async function mistakes(entry: unknown, more: Record<string, string> = {}): Prom
   return [];
 }
 
-const LEAD = 'm.json: mcpServers.a.command: only the program goes here, what follows it goes into "args"';
+const LEAD = 'm.json: mcpServers.a.command: only the program belongs here; its arguments belong in "args"';
 
 it.each([
   [{ command: 'npx -y some-server' }, ': "command": "npx", "args": ["-y", "some-server"]'],
@@ -70,8 +70,8 @@ it('B-1: a command that names no folder is looked for where the program runs, an
     await writeFile(file, JSON.stringify({ mcpServers: { a: entry } }));
     return loadConfig({ flags: { config: file }, env: {}, cwd });
   };
-  await expect(load({ command: './server --stdio' })).rejects.toThrow('only the program goes here');
+  await expect(load({ command: './server --stdio' })).rejects.toThrow('only the program belongs here');
   const { servers } = await load({ command: './tool --stdio' });
   expect(servers.get('a')).toEqual({ command: './tool --stdio' });
-  await expect(load({ command: './tool --stdio', cwd: '.' })).rejects.toThrow('only the program goes here');
+  await expect(load({ command: './tool --stdio', cwd: '.' })).rejects.toThrow('only the program belongs here');
 });

@@ -28,7 +28,7 @@ export function wholeCommands(file: unknown, written: unknown, here: Here): Mist
     const text = String(shown.get(name)?.['command']);
     const more = Array.isArray(args) && args.length > 0;
     const split = programIn(text) === undefined ? '' : `: ${asProgramAndArguments(text, more)}`;
-    const message = `only the program goes here, what follows it goes into "args"${split}`;
+    const message = `only the program belongs here; its arguments belong in "args"${split}`;
     return [{ path: ['mcpServers', name, 'command'], message }];
   });
 }

@@ -62,7 +62,7 @@ export function App(): JSX.Element {
     case 'starting':
       return <main class="starting" aria-busy="true" />;
     case 'signed out':
-      return <SignIn key={now.problem} reason={now.reason} problem={now.problem} />;
+      return <SignIn key={now.problem} reason={now.reason} problem={now.problem} issuer={now.issuer} />;
     case 'failed':
       return (
         <main class="starting">
@@ -105,6 +105,13 @@ function Frame({ me }: { me: Me }): JSX.Element {
       />
       <main ref={main}>
         <LostBanner />
+        {me.readOnly === true && (
+          <div class="banner">
+            <span>
+              You can look at everything here, but not answer or change anything: your account may not do that.
+            </span>
+          </div>
+        )}
         <Page key={page} />
       </main>
       <Notes />
@@ -165,7 +172,9 @@ function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
       <div class="nav-foot">
         <LinkState />
         <div class="who">
-          <span title={me.operator ? 'Operator: sees everything' : 'Sees what belongs to this user'}>
+          <span
+            title={`${me.principal}: sees ${me.operator ? 'everything, as an operator' : 'what belongs to this user'}`}
+          >
             {me.principal}
             {me.operator && <span class="light"> operator</span>}
           </span>

@@ -2,7 +2,7 @@
 
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { launchLink } from './launch-link.ts';
+import { launchLink, pageToReturnTo } from './launch-link.ts';
 import { phase, signIn, start } from './state/live.ts';
 import { show } from './state/route.ts';
 import { messageOf } from './wire/api.ts';
@@ -15,7 +15,7 @@ async function enter(): Promise<void> {
   }
   show(launched.to);
   try {
-    await signIn(launched.key);
+    await signIn(launched.key, { fromLink: true });
   } catch (error) {
     // An old link does not matter to somebody who is still signed in.
     await start();
@@ -25,7 +25,7 @@ async function enter(): Promise<void> {
 
 // A link that is opened in a window with the console only changes the fragment.
 addEventListener('hashchange', () => {
-  if (launchLink(location.hash) !== undefined) void enter();
+  if ((launchLink(location.hash) ?? pageToReturnTo(location.hash)) !== undefined) void enter();
 });
 
 const root = document.getElementById('app');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { launchLink } from './launch-link.ts';
+import { launchLink, pageToReturnTo } from './launch-link.ts';
 import { hrefOf, parseRoute } from './route.ts';
 
 test('W-6: every item has a link, whatever is in its name', () => {
@@ -22,4 +22,10 @@ test('W-7: a launch link has a key, and may say where to go', () => {
   expect(launchLink('#key=abc&to=//evil.example')).toEqual({ key: 'abc', to: '#/evil.example' });
   expect(launchLink('#key=%zz')).toEqual({ key: '%zz', to: '#/inbox' });
   expect(launchLink('#/work')).toBeUndefined();
+  expect(launchLink('#key=abc&to=/oauth/start/x1')).toEqual({ key: 'abc', to: '#to=/oauth/start/x1' });
+  expect(launchLink('#key=abc&to=/oauth/start//evil.example')?.to).toBe('#/oauth/start//evil.example');
+  expect(pageToReturnTo('#to=/oauth/start/x1')).toBe('/oauth/start/x1');
+  for (const hash of ['#to=//evil.example', '#to=https://evil.example', '#to=/mcp', '#to=', '#/inbox', '']) {
+    expect(pageToReturnTo(hash), hash).toBeUndefined();
+  }
 });

@@ -15,6 +15,8 @@ export interface SessionQuotas {
   session: Quota;
   requests: Quota;
   tasks: Quota;
+  /** Of open questions; absent without quotas. */
+  questions?: Quota;
 }
 
 export function gatewayLimits({ sessions, tasks, limits }: CoreSettings, names: readonly string[]): GatewayLimits {

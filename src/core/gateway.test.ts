@@ -22,7 +22,7 @@ describe('idle sessions', () => {
     const idle = await hubSession(gateway);
     const active = await hubSession(gateway);
     clock.advance(20 * MINUTE);
-    active.touch();
+    active.presence.touch();
     clock.advance(15 * MINUTE);
     await turn();
     expect(gateway.sessions).toEqual([active]);
@@ -36,7 +36,7 @@ describe('idle sessions', () => {
     await startTask(session);
     clock.advance(4 * MINUTE);
     expect(gateway.sessions).toEqual([session]);
-    const release = session.hold();
+    const release = session.presence.hold();
     backends.last.last.answer('done');
     await turn();
     clock.advance(120 * MINUTE);
@@ -108,7 +108,7 @@ describe('after a restart', () => {
     const first = await startCore();
     const session = await hubSession(first.gateway);
     await session.subscribe('one', 'a:1');
-    session.setLogLevel('one', 'warning');
+    session.preferences.setLogLevel('one', 'warning');
     const second = await restart(first);
     await turn();
     expect(second.backends.last.about.traits.preferences).toEqual({ uris: ['a:1'], logLevel: 'warning' });
@@ -348,7 +348,7 @@ describe('clients without a session in the protocol', () => {
     const cli = await gateway.stateOf({ ...address, name: 'cli' });
     expect(gateway.latestState('local', HUB_VIEW)).toBe(cli);
     clock.advance(1);
-    ide.touch();
+    ide.presence.touch();
     expect(gateway.latestState('local', HUB_VIEW)).toBe(ide);
   });
 });

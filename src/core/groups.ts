@@ -12,7 +12,7 @@ export const ALL_SERVERS = 'all';
 export function serverFilter({ servers }: Pick<GroupSettings, 'servers'>): (server: string) => boolean {
   if (servers === undefined) return () => true;
   const names = new Set(servers.filter((each) => !isGlob(each)));
-  const patterns = servers.filter(isGlob).map(compileGlob);
+  const patterns = servers.filter(isGlob).map((pattern) => compileGlob(pattern));
   return (server) => names.has(server) || patterns.some((matches) => matches(server));
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Because } from './call/request.ts';
 import type { InteractionKind, SettledInteraction } from './interaction/interaction.ts';
+import type { QuotaName } from './quota/settings.ts';
 import type { View } from './session/kind.ts';
 import type { EndedTask } from './task/task.ts';
 
@@ -23,8 +24,10 @@ export interface Observer {
   storeCommitted(seconds: number, outcome: 'stored' | 'failed'): void;
   /** A request went to the gateway that owns its session. */
   requestForwarded(outcome: ForwardOutcome): void;
-  /** It was tried to deliver a notification. */
-  notificationSent(target: string, outcome: NotificationOutcome): void;
+  /** It was tried to deliver a notification, or so many were dropped. */
+  notificationSent(target: string, outcome: NotificationOutcome, count?: number): void;
+  /** A principal wanted more than it may use. */
+  quotaRefused(quota: QuotaName): void;
 }
 
 /** A request that is being observed. */
@@ -80,5 +83,5 @@ export interface ObservedQuestion {
 /** `unreachable`: the owner did not take it. `refused`: it does not own the session any more. `broken`: the response was cut. */
 export type ForwardOutcome = 'answered' | 'unreachable' | 'refused' | 'broken';
 
-/** `failed`: it is tried again. `given_up`: it is not. */
-export type NotificationOutcome = 'delivered' | 'failed' | 'given_up';
+/** `failed`: it is tried again. `given_up`: it is not. `dropped`: too many waited. */
+export type NotificationOutcome = 'delivered' | 'failed' | 'given_up' | 'dropped';

@@ -6,7 +6,7 @@ import type { ServerFailureKind } from '../lib/server-failure.ts';
 import type { AuditKind, AuditLine, StoredLine } from './audit/line.ts';
 import type { SessionEvent } from './event/event.ts';
 import type { EntryKind, EntryStatus, EntryWrite, HistoryEntry } from './history/entry.ts';
-import type { Answer, Approval, Interaction, InteractionKind } from './interaction/interaction.ts';
+import type { Answer, Approval, AskedSignIn, Interaction, InteractionKind } from './interaction/interaction.ts';
 import type { RememberedTools } from './policy/remembered.ts';
 import type { Owner, View } from './session/kind.ts';
 import type { CallResult, ResumePoint, Task, TaskError } from './task/task.ts';
@@ -27,6 +27,29 @@ interface ServerOptions {
 export interface HttpServerConfig extends ServerOptions {
   url: string;
   headers?: Record<string, string>;
+  /** How the gateway signs in at the server, beyond what the server says itself; `false`: it never does. */
+  auth?: ServerAuth | false;
+}
+
+/** What the config says of the account of the gateway, or of its principals, at a server. */
+export interface ServerAuth {
+  grant: 'authorization_code' | 'client_credentials';
+  /** A client that is registered at the authorization server already. */
+  clientId?: string | undefined;
+  clientSecret?: string | undefined;
+  /** The client proves who it is by signing with this key, in place of a secret. */
+  privateKeyFile?: string | undefined;
+  keyId?: string | undefined;
+  algorithm?: string | undefined;
+  scopes?: readonly string[] | undefined;
+  /** The authorization server, where the server names several or none. */
+  issuer?: string | undefined;
+  /** A client ID metadata document in place of that of the gateway. */
+  clientMetadataUrl?: string | undefined;
+  /** Accepts an authorization server that does not say that it checks PKCE. */
+  allowWithoutPkce?: boolean | undefined;
+  /** All principals use one account. */
+  shared?: boolean | undefined;
 }
 
 export interface CommandServerConfig extends ServerOptions {
@@ -104,6 +127,8 @@ export interface IncomingQuestion extends Asker {
   taken?: AbortSignal;
   /** Set by the gateway itself, which asks whether a call may be made. */
   approval?: Approval;
+  /** Set by the gateway itself, which asks the person to sign in at the server. */
+  signIn?: AskedSignIn;
   /** A person answers it, not the tools of the hub. */
   approver?: 'person';
   /** Called as soon as the session accepts an answer, before it is stored: from then on no other session may answer. */
@@ -212,7 +237,8 @@ export type CallOutcome =
   | { kind: 'error'; error: TaskError }
   /** The server ended its own task. */
   | { kind: 'cancelled'; reason: string }
-  | { kind: 'unreachable'; reason: string; failure?: ServerFailureKind }
+  /** `signIn`: the server refused the call, or what it needs to go on, until a person has signed in. */
+  | { kind: 'unreachable'; reason: string; failure?: ServerFailureKind; signIn?: NeededSignIn }
   | { kind: 'lost'; reason: string; failure?: ServerFailureKind };
 
 /** One session's connection to one server. */
@@ -266,8 +292,21 @@ export interface Backends {
 /** What a client may do: use servers, also answer questions for its principal in the console, or see and answer everything. */
 export type Scope = 'use' | 'answer' | 'operate';
 
+/** What a token says, as far as access rules and quotas name it: their scopes, and the values of claims that they look for. */
+export interface TokenFacts {
+  scopes: readonly string[];
+  claims: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Who makes a request. */
+export interface Identity {
+  principal: string;
+  /** Absent if the token says nothing that the configuration names, and for tokens of the configuration. */
+  facts?: TokenFacts | undefined;
+}
+
 /** What an authorization server says of whoever has a token. */
-export interface Bearer {
+export interface Bearer extends Identity {
   /** Made of issuer and subject: tokens change. */
   principal: string;
   /** What the token was issued for; `any` if the configuration accepts that, whatever it is. */
@@ -283,6 +322,126 @@ export interface TokenVerifier {
    * At once for a token that was checked lately. Throws a `GatewayError` if the token is not valid, or cannot be checked now.
    */
   verify(token: string): Bearer | Promise<Bearer>;
+}
+
+// --- People at authorization servers -----------------------------------------------------------------------------
+
+/** An authorization server that people can sign in with. */
+export interface LoginChoice {
+  issuer: string;
+  /** What people call it. */
+  title: string;
+  /** The id of the gateway there. */
+  clientId: string;
+  /** What access rules and quotas look for in tokens; absent if they look for nothing. */
+  asks?: string | undefined;
+}
+
+/** What the gateway has to know when a browser comes back. The browser carries it, sealed, so that any gateway can go on with it. */
+export interface PendingLogin {
+  issuer: string;
+  state: string;
+  nonce: string;
+  /** Of PKCE. */
+  verifier: string;
+  redirectUri: string;
+}
+
+/** Who has signed in. */
+export interface LoggedIn extends Identity {
+  /** The greatest one that the person has; without one, they may do nothing. */
+  scope: Scope | undefined;
+  idToken: string;
+  /** How long they stay signed in. */
+  sessionMs: number;
+}
+
+/** Signs people in with authorization servers. Errors are of the kind `GatewayError`. */
+export interface Logins {
+  choices: readonly LoginChoice[];
+  /** The page of the issuer to send the browser to. */
+  begin(issuer: string, redirectUri: string): Promise<{ url: string; pending: PendingLogin }>;
+  /** The browser came back with these parameters: checks them, and asks the issuer who it is. */
+  complete(pending: PendingLogin, parameters: URLSearchParams): Promise<LoggedIn>;
+  /** The page where the person signs out at the issuer and comes back to `returnTo`, if it has one. */
+  endUrl(issuer: string, returnTo: string, idToken?: string): Promise<string | undefined>;
+}
+
+// --- Accounts at servers -----------------------------------------------------------------------------------------
+
+/** A server that may ask who its client is, and the principal that uses it. */
+export interface AccountAt {
+  principal: string;
+  server: string;
+  config: HttpServerConfig;
+}
+
+/** How a server refused a request: the status, and what its `WWW-Authenticate` header says. */
+export interface AuthChallenge {
+  status: 401 | 403;
+  /** Such as `invalid_token` or `insufficient_scope`. */
+  error?: string;
+  scope?: string;
+  resourceMetadata?: string;
+}
+
+/** A sign-in that a person has to do. It is stored, so any gateway can go on with it. */
+export interface SignIn {
+  /** Cannot be guessed. */
+  id: string;
+  principal: string;
+  server: string;
+  /** The authorization server that the person is sent to. */
+  issuer: string;
+  scopes: readonly string[];
+  expiresAt: number;
+}
+
+/** A sign-in that a call waits for, and where the person begins it. */
+export interface NeededSignIn extends SignIn {
+  /** The page of the gateway that leads to the authorization server; absent if no page can be served. */
+  url?: string | undefined;
+}
+
+/** What to do after a refusal: send the request again, let a person sign in, or tell the client the reason. */
+export type AfterRefusal = { then: 'retry' } | { then: 'sign_in'; signIn: SignIn } | { then: 'fail'; reason: string };
+
+/** The access tokens of one account. */
+export interface AccountTokens {
+  /** The token to send, at once if it is known and will not expire soon; `undefined` if there is none. */
+  current(): string | undefined | Promise<string | undefined>;
+  /** The server refused a request that was sent with this token, or without one. Callers at the same time share one refresh. */
+  refused(token: string | undefined, challenge: AuthChallenge): Promise<AfterRefusal>;
+}
+
+export interface AccountState {
+  principal: string;
+  server: string;
+  issuer: string;
+  scopes: readonly string[];
+  /** When its access token expires. */
+  expiresAt?: number;
+  /** Whether it can be renewed without a person. */
+  renewable: boolean;
+}
+
+/** The accounts of all principals at servers that authorize their clients. */
+export interface Accounts {
+  tokens(account: AccountAt): AccountTokens;
+  /** Begins a sign-in, or returns the one that waits already for at least these scopes. */
+  signIn(account: AccountAt, challenge?: AuthChallenge): Promise<SignIn>;
+  /** `undefined` if it is over. */
+  findSignIn(id: string): Promise<SignIn | undefined>;
+  /** The page of the authorization server to send the browser to. */
+  authorizationUrl(signInId: string): Promise<URL>;
+  /** The browser came back with these parameters: checks them, gets the tokens and stores them. */
+  complete(parameters: URLSearchParams): Promise<SignIn>;
+  /** Calls the watcher when somebody has signed in, here or at another gateway, until the returned function is called. */
+  watch(watcher: (principal: string, server: string) => void): () => void;
+  /** Those of a principal and those that all share (`*`), or those of everybody. */
+  list(principal?: string): Promise<AccountState[]>;
+  /** Revokes and deletes the tokens, with `*` those that all share. `false` if there were none. */
+  signOut(principal: string, server: string): Promise<boolean>;
 }
 
 // --- Models ------------------------------------------------------------------------------------------------------
@@ -322,6 +481,8 @@ export interface SessionRecord {
   preferences?: Record<string, StoredPreferences>;
   /** The tools that a person has allowed for the rest of the session, by server. */
   remembered?: RememberedTools;
+  /** What the token said that was used last in it, as far as access rules and quotas ask. */
+  facts?: TokenFacts;
 }
 
 /** What the record of a session keeps of a preferences; subscriptions are records of their own. */
@@ -467,6 +628,8 @@ export interface ClusterStore {
   readonly key: Buffer;
   /** How long a lease holds without being renewed. */
   readonly leaseMs: number;
+  /** No other gateway can have claimed what this one has. */
+  readonly holdsLease: boolean;
   /** Makes known where others reach this gateway. One that was there before is gone: what it claimed can be claimed. */
   announce(address: string): Promise<void>;
   /** The gateway that has claimed this, if its lease holds. */
@@ -595,6 +758,11 @@ export interface AuditQuery extends AuditFilter {
   /** Begins after the line with this number, in the given order. */
   after?: number;
   limit: number;
+  /**
+   * Asked between the pieces of a long search, with the number of the last line that was looked at. If it says no, the search ends with
+   * the lines found so far; another one can go on after that number.
+   */
+  goOn?: (lookedAt: number) => boolean;
 }
 
 /**
@@ -667,6 +835,11 @@ export interface Outbox {
   due(now: number): Promise<{ targets: string[]; nextAt?: number }>;
   /** Claims some that are due, and counts the attempt. */
   claim(claim: NoticeClaim): Promise<ClaimedNotice[]>;
+  /**
+   * Makes those due that gateways have claimed which are gone: another run of the program that used the file, or one whose lease ended
+   * more than `graceMs` ago.
+   */
+  reclaim(now: number, graceMs: number): Promise<void>;
   /** To be tried again at `dueAt`. Without effect if another gateway has claimed it since. */
   postpone(
     notice: Pick<ClaimedNotice, 'id' | 'claim'>,
@@ -679,8 +852,85 @@ export interface Outbox {
   ): Promise<void>;
   /** Those that wait and those that failed, the newest first. */
   list(limit: number): Promise<NoticeState[]>;
-  /** Deletes what need not be known any more, and then the oldest beyond so many: those that have ended first. */
-  trim(now: number, most: number): Promise<void>;
+  /**
+   * Deletes what need not be known any more, and then the oldest beyond so many: those that have ended first. Resolves with the
+   * number of those that were still to be sent, by target.
+   */
+  trim(now: number, most: number): Promise<ReadonlyMap<string, number>>;
+}
+
+// --- Secrets of accounts ------------------------------------------------------------------------------------------
+
+/** `client`: a registration at an authorization server; `tokens` of an account; `sign_in`: one that waits for a person. */
+export type AccountRecordKind = 'client' | 'tokens' | 'sign_in';
+
+export interface AccountRecord {
+  kind: AccountRecordKind;
+  id: string;
+  /** Whose it is, and at which server; empty for a registration, which all share. */
+  principal: string;
+  server: string;
+  createdAt: number;
+  /** From then on it counts as absent; kept without limit if absent. */
+  keepUntil?: number;
+  /** Encrypted. */
+  data: string;
+}
+
+export interface StoredAccountRecord extends AccountRecord {
+  /** Another one after each write. */
+  version: string;
+}
+
+/** What happened to tokens: those who wait for a sign-in wait on after anything else. */
+export type TokensChange = 'signed_in' | 'signed_out' | 'renewed';
+
+export interface ChangedTokens {
+  principal: string;
+  server: string;
+  what: TokensChange;
+}
+
+/** A change of tokens by another gateway; without values, any tokens may have changed. */
+export type TokensWatcher = (changed?: ChangedTokens) => void;
+
+/** What gateways know of accounts at servers. A record is changed only by a caller who knows its version. */
+export interface AccountStore {
+  isEmpty(): Promise<boolean>;
+  get(kind: AccountRecordKind, id: string, now: number): Promise<StoredAccountRecord | undefined>;
+  /** The oldest first. */
+  list(
+    kind: AccountRecordKind,
+    filter: { principal?: string; server?: string },
+    now: number,
+  ): Promise<StoredAccountRecord[]>;
+  /**
+   * Writes the record if its version is `expected`, if there is none (`'none'`), or in any case. Resolves with the new version, or with
+   * nothing if it was changed or deleted meanwhile. Ends the claim of the record.
+   */
+  put(record: AccountRecord, expected: { version: string } | 'none' | 'any', now: number): Promise<string | undefined>;
+  /** Deletes the record if it has this version, and if the claim is `by` somebody, also only if nobody else has claimed it since. */
+  drop(
+    record: Pick<StoredAccountRecord, 'kind' | 'id' | 'principal' | 'server' | 'version'>,
+    by?: string,
+  ): Promise<boolean>;
+  /**
+   * For so long, no other caller can claim it. `false` if it was claimed, changed or deleted meanwhile. A store that gateways share goes by
+   * its own clock, since those of the gateways may differ.
+   */
+  claim(
+    record: Pick<StoredAccountRecord, 'kind' | 'id' | 'version'>,
+    claim: { by: string; now: number; ms: number },
+  ): Promise<boolean>;
+  /** Ends a claim before its time. */
+  release(record: Pick<AccountRecord, 'kind' | 'id'>, by: string): Promise<void>;
+  /** Deletes what is over, and then the oldest sign-ins beyond so many for each principal, and in all. */
+  trim(now: number, most: { perPrincipal: number; total: number }): Promise<void>;
+  /**
+   * Reports changes of tokens by other gateways until the returned function is called: one that writes a certain version renews them,
+   * and any other one signs in.
+   */
+  watch(watcher: TokensWatcher): () => void;
 }
 
 // --- The store ---------------------------------------------------------------------------------------------------
@@ -697,6 +947,8 @@ export interface Store {
   openAudit(): Promise<AuditLog>;
   /** Notifications that wait, or have been sent lately. Empty unless `notify` is configured. */
   readonly outbox: Outbox;
+  /** Registrations, tokens and sign-ins at servers that authorize their clients. */
+  readonly accounts: AccountStore;
   /** Claims a session, stored or new; `undefined` while it is claimed already, here or by another gateway. */
   claim(sessionId: string): Promise<ClaimedSession | undefined>;
   /**

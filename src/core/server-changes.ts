@@ -54,6 +54,7 @@ export class ServerChanges {
       );
       return { info, tools: await caller.catalog(name).list('tools') };
     }
+    if (before === undefined && this.#registry.isShared(name)) throw nameTaken(name);
     this.#registry.assertMayAdd(principal, name);
     const config = { ...(before && optionsOf(before.config)), ...given };
     const notKept = `server '${name}' could not be reached and was not added`;
@@ -79,6 +80,7 @@ export class ServerChanges {
   async remove(caller: Session, name: string): Promise<void> {
     const { principal } = caller;
     await this.#inTurn(async () => {
+      caller.servers.require(name);
       this.#registry.assertMayRemove(principal, name);
       const audience = this.#registry.audienceOf(principal, name);
       const shownIn = this.#shownIn(audience, name);
@@ -120,7 +122,7 @@ export class ServerChanges {
     await by?.keep();
     const url = 'url' in config ? { url: redactUrl(config.url) } : {};
     for (const session of this.#sessionsOf(audience)) {
-      if (session === by?.caller) continue;
+      if (session === by?.caller || session.servers.get(name) === undefined) continue;
       if (session.view.kind === 'hub') session.events.add('server_added', name, { name, ...url, addedBy, replaced });
       if (inUse.has(session) || (session.view.kind === 'group' && session.shown.includes(name))) {
         session.connectInBackground(name);
@@ -136,7 +138,8 @@ export class ServerChanges {
   ): Promise<void> {
     await detachAll(this.#sessionsOf(audience), name, { reason: `server '${name}' was removed`, replaced: false });
     for (const session of this.#sessionsOf(audience)) {
-      const { view } = session;
+      const { view, access } = session;
+      if (audience.everyone && access?.seesShared(name) === false) continue;
       if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy: remover(session) });
       if (view.kind === 'group' && shownIn.has(session)) session.notifyListsChanged();
       if (view.kind === 'direct' && view.server === name) await this.#end(session, `server '${name}' was removed`);
@@ -161,6 +164,14 @@ export class ServerChanges {
       ? this.#sessions()
       : this.#sessions().filter(({ principal }) => principal === audience.principal);
   }
+}
+
+/** The caller may not use the server of that name, nor know that there is one. */
+function nameTaken(name: string): GatewayError {
+  return new GatewayError(
+    'TOOL_ERR_NOT_ALLOWED',
+    `the name '${name}' cannot be used; add the server under another name`,
+  );
 }
 
 async function detachAll(sessions: Session[], name: string, why: Parameters<Session['detach']>[1]): Promise<void> {

@@ -50,17 +50,32 @@ export class SharedLimit {
     this.#common = max - this.#share * names.length;
   }
 
-  /** Where one session, or whoever else uses it for a principal, takes and gives back. */
-  quotaFor(principal: string): Quota {
+  /** Throws if the principal may not have one more. */
+  assertRoom(principal: string): void {
+    const quota = this.quotaFor(principal);
+    try {
+      quota.assertRoom();
+    } finally {
+      quota.close();
+    }
+  }
+
+  /** Where one session, or whoever else uses it for a principal, takes and gives back; `own`: from what the principal alone has, too. */
+  quotaFor(principal: string, own?: Quota): Quota {
     const usage = this.#usageOf(principal);
     usage.quotas += 1;
     return new Quota({
-      add: (count) => this.#add(usage, count),
+      add: (count) => {
+        this.#add(usage, count);
+        own?.add(count);
+      },
       onClosed: () => {
+        own?.close();
         usage.quotas -= 1;
         this.#forgetUnused(principal, usage);
       },
       assertRoom: () => {
+        own?.assertRoom();
         if (usage.used >= usage.share && this.#commonUsed >= this.#common) throw this.#full(principal, usage);
       },
     });
@@ -135,22 +150,22 @@ export class Quota {
 
   /** Takes one, also where there is no room: whoever can refuse asks first. */
   take(): void {
-    this.#add(1);
+    this.add(1);
   }
 
   release(): void {
-    this.#add(-1);
+    this.add(-1);
   }
 
   /** Gives everything back; from then on nothing counts. */
   close(): void {
     if (this.#closed) return;
-    this.#add(-this.#held);
+    this.add(-this.#held);
     this.#closed = true;
     this.#of.onClosed();
   }
 
-  #add(count: number): void {
+  add(count: number): void {
     if (this.#closed) return;
     this.#held += count;
     this.#of.add(count);

@@ -8,7 +8,7 @@ import { addBooking, addCancellation, addReport, addSummary } from './tools.ts';
 function createDemoServer(): McpServer {
   const server = new McpServer(
     { name: 'meanwhile-demo', title: 'Meanwhile demo', version: VERSION },
-    { instructions: 'slow_report takes its time, book_table asks the user, summarize asks for a model.' },
+    { instructions: 'slow_report runs slowly, book_table asks the user, summarize asks for a model.' },
   );
   addReport(server);
   addBooking(server);

@@ -37,7 +37,7 @@ export function openStage(
       ),
     confirm: async (question) => {
       if (input.isTTY && output.isTTY) return ask(input, output, question, stopped);
-      print(`  ${question} [Y/n] y (without a terminal the demo says yes)`);
+      print(`  ${question} [Y/n] y (without a terminal, the demo answers yes)`);
       return true;
     },
   };

@@ -7,7 +7,7 @@ import type { Stage } from './stage.ts';
 export const DEMO_RULE = { annotations: { destructiveHint: true }, then: 'ask' };
 
 const TEXT = 'Clients give up on slow tools. A gateway can keep the call going as a task, and keep its result.';
-const CANNED_SUMMARY = 'Slow calls become tasks, so nobody has to wait.';
+const CANNED_SUMMARY = 'Slow calls become tasks, so clients do not have to wait.';
 
 /** A client with tasks and forms sees all servers as one. */
 export async function tellNative(client: TaskClient, stage: Stage): Promise<void> {
@@ -19,16 +19,16 @@ export async function tellNative(client: TaskClient, stage: Stage): Promise<void
   const tools = await client.listTools();
   stage.received(tools.map(({ name, description }) => `${name}: ${description}`).join('\n'));
 
-  stage.heading('2. A slow tool is a task, although its server knows nothing of tasks');
+  stage.heading('2. A slow tool runs as a task, even if its server does not support tasks');
   const report = { topic: 'lemonade', seconds: 3 };
   stage.sent('demo__slow_report', report);
   const call = client.callToolStream('demo__slow_report', report);
   for await (const message of call) {
-    if (message.type === 'taskCreated') stage.received(`task ${message.task.taskId}: the client is free meanwhile`);
+    if (message.type === 'taskCreated') stage.received(`task ${message.task.taskId}: the client can do other work`);
   }
   stage.received(text(await call));
 
-  stage.heading('3. A question of the server opens as a form');
+  stage.heading('3. A question from the server opens as a form');
   const answer = async ({ detail: question }: { detail: PendingElicitation }): Promise<void> => {
     const { properties = {} } = (question.requestedSchema ?? {}) as { properties?: object };
     stage.received(`elicitation/create: "${question.message}" (a form: ${Object.keys(properties).join(', ')})`);
@@ -45,7 +45,7 @@ export async function tellNative(client: TaskClient, stage: Stage): Promise<void
   const [booking] = await Promise.all([client.callTool('demo__book_table', table), answered]);
   stage.received(text(booking));
 
-  stage.heading('4. A call that cannot be undone waits for approval: the gateway has a rule for it');
+  stage.heading('4. A call that cannot be undone waits for approval, because a rule of the gateway says so');
   stage.say(`  ${JSON.stringify(DEMO_RULE)}`);
   const decide = async ({ detail: question }: { detail: PendingElicitation }): Promise<void> => {
     stage.received(`elicitation/create: "${question.message.replaceAll(/\s+/g, ' ')}"`);
@@ -75,7 +75,7 @@ export async function tellHub(hub: HubClient, stage: Stage, program: string): Pr
     stage.received(result.text);
   };
 
-  stage.heading('5. A client that can only call tools, at the hub: a slow call becomes a task all the same');
+  stage.heading('5. A client that can only call tools uses the hub: here, too, a slow call becomes a task');
   const report = await call('execute_tool', {
     server: 'demo',
     tool: 'slow_report',
@@ -88,13 +88,15 @@ export async function tellHub(hub: HubClient, stage: Stage, program: string): Pr
   if (working(looked).length > 0) {
     const { task } = await call('get_task', { task_id: taskId(report) });
     stage.received(`${task?.status}: ${task?.status_message ?? 'no progress yet'}`);
-    stage.say('  The client is free meanwhile. When it has nothing else to do, it waits for the next thing to happen.');
+    stage.say('  The client can do other work. When it has nothing else to do, it waits for the next event.');
     const happened = await call('await_activity', { timeout_ms: 30_000 });
     stage.received(stateOf(happened));
   }
   await finish(report);
 
-  stage.heading('6. A question of the server reaches the client at once, though the client cannot be asked');
+  stage.heading(
+    '6. A question from the server reaches this client in the reply, since it does not support elicitation',
+  );
   const booking = await call('execute_tool', {
     server: 'demo',
     tool: 'book_table',
@@ -112,14 +114,14 @@ export async function tellHub(hub: HubClient, stage: Stage, program: string): Pr
   });
   await finish(booking);
 
-  stage.heading('7. A server without a model asks for one, and the model behind the client answers');
+  stage.heading('7. A server without a model asks for one, and the model of the client answers');
   const summary = await call('execute_tool', { server: 'demo', tool: 'summarize', args: { text: TEXT } });
   stage.received(summary.text);
   const [sampling] = summary.pending_client_action?.sampling_requests ?? [];
   if (sampling === undefined) throw new Error('summarize did not ask for a model');
   const prompt = sampling.params.messages[0]?.content.text ?? '';
-  stage.received(`pending_client_action: a model, please: "${prompt.replaceAll(/\s+/g, ' ')}"`);
-  stage.say('  There is no model here: the demo plays it, with a sentence it knows by heart.');
+  stage.received(`pending_client_action: sampling request: "${prompt.replaceAll(/\s+/g, ' ')}"`);
+  stage.say('  The demo has no model, so it answers with a prepared sentence.');
   await call('respond_to_sampling', {
     request_id: sampling.requestId,
     content: CANNED_SUMMARY,
@@ -127,12 +129,14 @@ export async function tellHub(hub: HubClient, stage: Stage, program: string): Pr
   });
   await finish(summary);
 
-  stage.heading('That was it. To give it to your own client, put this into its .mcp.json:');
+  stage.heading('End of the demo. To connect your own client, put this into its .mcp.json:');
   stage.say(mcpJson(program));
   stage.say(
-    'Without "--all" it is the hub: a few tools for any number of servers, for clients that load every tool they see.',
+    'Without "--all", the client gets the hub: 24 tools for any number of servers. Use it for clients that load every tool they see.',
   );
-  stage.say('For your own servers, move them from .mcp.json to a file of the same form and add "--config", "<file>".');
+  stage.say(
+    'To use your own servers, move them from .mcp.json to a file in the same format and add "--config", "<file>".',
+  );
 }
 
 function mcpJson(program: string): string {
@@ -147,7 +151,7 @@ function taskId({ proxy_task }: HubReply): string {
 /** What ended the wait, and which tools still run. */
 function stateOf(reply: HubReply): string {
   const why = (reply.triggers ?? []).map(({ type, eventType }) => eventType ?? type).join(', ');
-  return `woken by: ${why}; still at work: ${working(reply).join(', ') || 'nothing'}`;
+  return `reason: ${why}; still running: ${working(reply).join(', ') || 'nothing'}`;
 }
 
 function working({ pending_server = [] }: HubReply): string[] {

@@ -12,7 +12,7 @@ export function addReport(server: McpServer): void {
     'slow_report',
     {
       title: 'Slow report',
-      description: 'Writes a short report about a topic. Takes as long as you say and reports progress on the way.',
+      description: 'Writes a short report about a topic. Takes as long as you set, and reports progress.',
       inputSchema: z.object({
         topic: z.string().min(1).max(200).describe('What the report is about'),
         seconds: z.number().min(0).max(600).default(8).describe('How long it takes'),
@@ -71,7 +71,7 @@ export function addBooking(server: McpServer): void {
       if (response.kind !== 'elicit') return inputRequired({ inputRequests: { confirmation: askFor(booking) } });
       if (response.action !== 'accept') return notBooked(`the question was answered with '${response.action}'`);
       const given = answer.safeParse(response.content);
-      if (!given.success) throw new Error(`the answer does not fit the form: ${z.prettifyError(given.error)}`);
+      if (!given.success) throw new Error(`the answer does not match the form: ${z.prettifyError(given.error)}`);
       if (!given.data.confirm) return notBooked('it was not confirmed');
       return booked(booking, given.data);
     },
@@ -125,7 +125,7 @@ export function addSummary(server: McpServer): void {
     'summarize',
     {
       title: 'Summarize',
-      description: 'Summarizes a text in one sentence. Has no model of its own: asks the client for one.',
+      description: 'Summarizes a text in one sentence. Has no model of its own, so it asks the client for one.',
       inputSchema: z.object({ text: z.string().min(1).max(20_000).describe('The text to summarize') }),
       annotations: { readOnlyHint: true, openWorldHint: false },
     },

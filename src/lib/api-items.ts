@@ -37,6 +37,8 @@ export interface Question {
   /** Of the call that asks. */
   arguments?: Json;
   /** The gateway itself asks whether the call may be made. */
+  /** The gateway asks to sign in at the server. */
+  signIn?: true;
   approval?: { tool: string; argumentsHash: string; approver?: string; decision?: string };
   /** Its client is being asked, too. */
   presented?: boolean;
@@ -127,6 +129,8 @@ export interface Server {
   latencyMs?: number;
   error?: string;
   fix?: string;
+  /** It can be used once the person has signed in there. */
+  needsSignIn?: true;
   retryAt?: number;
   calls?: { lastHour: number; errors: number };
   tools?: Tool[];
@@ -155,6 +159,8 @@ export interface Session {
 export interface Me {
   principal: string;
   operator: boolean;
+  /** May look at things, and change nothing. */
+  readOnly?: boolean;
   gateway: { id?: string; version: string; startedAt: number };
   /** With `keepMs` 0, calls and questions are not recorded, and so cannot be asked for. */
   history: { keepMs: number; callsPerSecond?: number };
@@ -199,4 +205,25 @@ export interface Page<T> {
   items: T[];
   next?: string;
   total?: number;
+}
+
+/** An account at a server; `*` as its principal if everybody uses it. */
+export interface Account {
+  server: string;
+  principal: string;
+  issuer: string;
+  scopes: string[];
+  expiresAt?: number;
+  renewable: boolean;
+}
+
+/** A sign-in that waits for a person. */
+export interface NeededSignIn {
+  id: string;
+  server: string;
+  principal: string;
+  issuer: string;
+  scopes: string[];
+  expiresAt: number;
+  url?: string | undefined;
 }

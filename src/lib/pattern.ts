@@ -9,12 +9,12 @@ export function compilePattern(pattern: string): (name: string) => boolean {
 }
 
 /**
- * Compiles a pattern with `*` (anything) and `?` (one character) that matches the whole name, ignoring case. Matching
+ * Compiles a pattern with `*` (anything) and `?` (one character) that matches the whole name, by default ignoring case. Matching
  * reads each character of the name once: all positions in the pattern that the name read so far can have reached are
  * kept as a set of bits, so no pattern and no name can make it slow.
  */
-export function compileGlob(pattern: string): (name: string) => boolean {
-  const wanted = pattern.toLowerCase();
+export function compileGlob(pattern: string, { matchCase = false } = {}): (name: string) => boolean {
+  const wanted = matchCase ? pattern : pattern.toLowerCase();
   const words = Math.floor(wanted.replaceAll('*', '').length / WORD_BITS) + 1;
   const set = (bits: Int32Array, index: number): void => {
     bits[index >>> 5] = (bits[index >>> 5] ?? 0) | (1 << (index & 31));
@@ -39,7 +39,7 @@ export function compileGlob(pattern: string): (name: string) => boolean {
   }
   const none = new Int32Array(words);
   return (name) => {
-    const text = name.toLowerCase();
+    const text = matchCase ? name : name.toLowerCase();
     const reached = new Int32Array(words);
     reached[0] = 1;
     for (let at = 0; at < text.length; at += 1) {

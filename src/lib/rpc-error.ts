@@ -9,6 +9,8 @@ export const INTERNAL_ERROR = -32603;
 export const RESOURCE_NOT_FOUND = -32002;
 /** The server does not speak the protocol version of the request. */
 export const UNSUPPORTED_VERSION = -32022;
+/** The client has to open a page first (2025-11-25). */
+export const URL_ELICITATION_REQUIRED = -32042;
 
 /**
  * The error code for a question without an answer; the specification has it for a user who rejects. Not -32000, which peers

@@ -12,6 +12,8 @@ export type ServerFailureKind =
   | 'tls'
   /** HTTP 401 or 403. */
   | 'auth'
+  /** A person has to sign in first. */
+  | 'sign_in'
   /** HTTP 404 or 405 from something that is not an MCP server. */
   | 'wrong_path'
   /** A response that is not MCP. */

@@ -5,22 +5,24 @@ const HTTP = { url: 'https://x.example' };
 const COMMAND = { command: 'x' };
 
 test.each([
-  ['refused', 'nothing listens there'],
+  ['refused', 'no program listens there'],
   ['dns', 'no such host'],
   ['no_route', 'does not answer'],
   ['tls_untrusted', 'not trusted'],
   ['tls', 'http:// instead of https://'],
-  ['auth', 'who asks'],
+  ['auth', 'add a header with your credentials'],
   ['wrong_path', '/mcp'],
-  ['timeout', 'is the URL right?'],
+  ['timeout', 'check the URL'],
 ] as const)('C-3: for %j there is a fix', (failure, fix) => {
   expect(fixFor(failure, HTTP, 'command line')).toContain(fix);
 });
 
 test('C-3, H-12: the fix depends on what the server is, and on where one can say it', () => {
-  expect(fixFor('command_missing', COMMAND, 'command line')).toBe('is the program installed, and on the PATH?');
+  expect(fixFor('command_missing', COMMAND, 'command line')).toBe(
+    'check that the program is installed and on the PATH',
+  );
   expect(fixFor('folder_missing', COMMAND, 'command line')).toBe('create the folder, or correct "cwd"');
-  expect(fixFor('timeout', COMMAND, 'command line')).toContain('speaks over stdio');
+  expect(fixFor('timeout', COMMAND, 'command line')).toContain('an MCP server for stdio');
   expect(fixFor('auth', HTTP, 'command line')).toContain("--header 'Authorization: Bearer …'");
   expect(fixFor('auth', HTTP, 'configuration')).toContain('"headers": { "Authorization": "Bearer …" }');
 });
@@ -28,9 +30,9 @@ test('C-3, H-12: the fix depends on what the server is, and on where one can say
 test('C-3: a header that was given and refused gets other advice than a missing one', () => {
   const about = (headers: Record<string, string>) => fixFor('auth', { ...HTTP, headers }, 'command line');
   expect(about({ Authorization: 'secret' })).toBe(
-    'the header Authorization was not accepted: is its value right, and still valid?',
+    'the header Authorization was not accepted: check that its value is right and still valid',
   );
-  expect(about({ 'X-Tenant': '1' })).toContain('give it a header');
+  expect(about({ 'X-Tenant': '1' })).toContain('add a header');
 });
 
 test('H-12: a whole command line in place of a program is taken apart', () => {

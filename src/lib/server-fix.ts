@@ -13,23 +13,22 @@ type Place = 'command line' | 'configuration';
 type Fix = (server: Server, place: Place) => string;
 
 const FIXES: Partial<Record<ServerFailureKind, Fix>> = {
-  refused: () => 'nothing listens there: start the server, or correct host and port of the URL',
+  refused: () => 'no program listens there: start the server, or correct host and port of the URL',
   dns: () => 'there is no such host: correct the URL',
   no_route: () => 'the host does not answer: check the network and the URL',
-  tls_untrusted: () => 'its certificate is not trusted: mend it, or add its authority with NODE_EXTRA_CA_CERTS',
-  tls: () => 'it does not speak TLS there: is it http:// instead of https:// ?',
+  tls_untrusted: () => 'its certificate is not trusted: replace it, or add its authority with NODE_EXTRA_CA_CERTS',
+  tls: () => 'the server does not speak TLS at this address: try http:// instead of https://',
   auth: whoAsks,
   wrong_path: () => 'the path of the URL may be wrong: many servers are at /mcp',
   folder_missing: () => 'create the folder, or correct "cwd"',
   command_missing: notFound,
-  not_executable: () => 'the file may not be run: make it executable (chmod +x)',
-  exited: () =>
-    'it ended instead of serving: run the command by hand to see why; a variable it needs may be missing in env',
-  stray_output: () => 'it writes something else than messages to standard output: its logs belong on standard error',
+  not_executable: () => 'the file is not executable: run chmod +x on it',
+  exited: () => 'run the command by hand to see why it exits; a variable that it needs may be missing in env',
+  stray_output: () => 'it writes other text than messages to standard output: make it log to standard error',
   timeout: (server) =>
     'url' in server
-      ? 'something is there but does not answer as an MCP server: is the URL right?'
-      : 'it started but does not answer: is it an MCP server that speaks over stdio?',
+      ? 'the host answers, but not as an MCP server: check the URL'
+      : 'the program started but does not answer: check that it is an MCP server for stdio',
 };
 
 /** Advice for a failure, where there is any beyond its message. */
@@ -41,13 +40,13 @@ function whoAsks(server: Server, place: Place): string {
   const given = 'url' in server ? Object.keys(server.headers ?? {}) : [];
   const credentials = given.filter((name) => /auth|key|token|cookie|secret/i.test(name));
   if (credentials.length > 0) {
-    return `the header ${credentials.join(', ')} was not accepted: is its value right, and still valid?`;
+    return `the header ${credentials.join(', ')} was not accepted: check that its value is right and still valid`;
   }
   const how =
     place === 'command line'
       ? "as in --header 'Authorization: Bearer …'"
       : 'as in "headers": { "Authorization": "Bearer …" }';
-  return `it wants to know who asks: give it a header, ${how}`;
+  return `add a header with your credentials, ${how}`;
 }
 
 /** A whole command line in place of the program is what people write most often. */
@@ -55,6 +54,6 @@ function notFound(server: Server): string {
   const command = 'command' in server ? server.command : '';
   const program = programIn(command);
   // A path may have a space.
-  if (program === undefined || program.includes('/')) return 'is the program installed, and on the PATH?';
+  if (program === undefined || program.includes('/')) return 'check that the program is installed and on the PATH';
   return `only the program goes into "command": ${asProgramAndArguments(command)}`;
 }

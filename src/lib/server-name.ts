@@ -8,7 +8,7 @@ export const NAME_PATTERN = /^(?! )[A-Za-z0-9_. -]{1,64}(?<! )$/;
 export const NAME_RULES: readonly (readonly [isRight: (text: string) => boolean, otherwise: string])[] = [
   [
     (text) => NAME_PATTERN.test(text),
-    'a name has 1 to 64 of the characters A-Z a-z 0-9 _ . - and spaces, but not at either end',
+    'a name must be 1 to 64 of the characters A-Z a-z 0-9 _ . - and spaces, with no space at either end',
   ],
   [(text) => !RESERVED.has(text), 'this name is not allowed'],
   // URLs give these two a meaning of their own: such a server would have no address under /mcp/.

@@ -103,7 +103,7 @@ function readResponse(
     const { type, text, id, name, input } = isObject(block) ? block : {};
     if (type === 'text' && typeof text === 'string' && text !== '') return [{ type, text }];
     if (type !== 'tool_use') return [];
-    if (typeof id !== 'string' || !isObject(input)) throw new Error('it called a tool without id or input');
+    if (typeof id !== 'string' || !isObject(input)) throw new Error('it called a tool without an id or input');
     return [{ type, id, name: names.fromWire(name), input }];
   });
   const stopReason = STOP_REASONS.get(String(reason)) ?? String(reason);

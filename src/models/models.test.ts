@@ -178,7 +178,7 @@ describe.each(APIS)('%s', (api) => {
     expect(messageOf(failure)).toContain('refused the key (HTTP 401): check the variable MY_KEY');
     expect(messageOf(failure)).not.toContain('sk-');
     const without = await model(api, { key: undefined });
-    await expect(without.ask(HELLO)).rejects.toThrow('wants a key (HTTP 401): set models.fast.key');
+    await expect(without.ask(HELLO)).rejects.toThrow('requires a key (HTTP 401): set models.fast.key');
   });
 
   test('G-4: an overloaded endpoint is asked again, as late as it says', async () => {
@@ -210,10 +210,10 @@ describe.each(APIS)('%s', (api) => {
       1,
       /: x{290}\*\*\*$/,
     ],
-    ['that tells its key without JSON', [{ raw: `<html>${KEY}` }], 1, /no JSON object: <html>\*\*\*$/],
+    ['that tells its key without JSON', [{ raw: `<html>${KEY}` }], 1, /not a JSON object: <html>\*\*\*$/],
     ['that calls a tool like its key', [{ calls: [{ id: 'c', name: KEY, input: {} }] }], 1, "the tool '***'"],
     ['that redirects', [{ status: 307, headers: { location: 'http://127.0.0.1:1/' } }], 1, 'cannot be reached'],
-    ['that is no API', [{ raw: '<html>' }], 1, 'its response is no JSON object: <html>'],
+    ['that is no API', [{ raw: '<html>' }], 1, 'its response is not a JSON object: <html>'],
     ['that answers with another object', [{ raw: '{}' }], 1, /no message|no content/],
     ['that answers nothing', [{ text: '' }], 1, 'it answered nothing'],
     ['that answers too much', [{ text: 'x'.repeat(MAX_BYTES) }], 1, 'larger than limits.messageBytes'],
@@ -307,5 +307,5 @@ test('G-4: OpenAI itself is told the limit by its newer name, and takes four sto
   expect(body).toMatchObject({ max_completion_tokens: 50 });
   expect(body).not.toHaveProperty('max_tokens');
   const { ask } = await model('openai');
-  await expect(ask({ ...HELLO, stopSequences: ['a', 'b', 'c', 'd', 'e'] })).rejects.toThrow('4 stop sequences at most');
+  await expect(ask({ ...HELLO, stopSequences: ['a', 'b', 'c', 'd', 'e'] })).rejects.toThrow('at most 4 stop sequences');
 });

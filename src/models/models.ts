@@ -68,7 +68,7 @@ function understood<T>(read: () => T, key: string | undefined): T {
 }
 
 function keyRefused({ message }: KeyRefused, { key, keyVariable }: ModelEndpoint, name: string): ModelRefused {
-  if (key === undefined) return new ModelRefused(`its endpoint wants a key (${message}): set models.${name}.key`);
+  if (key === undefined) return new ModelRefused(`its endpoint requires a key (${message}): set models.${name}.key`);
   return new ModelRefused(
     `its endpoint refused the key (${message}): check the variable ${keyVariable ?? `in models.${name}.key`}`,
   );

@@ -41,7 +41,7 @@ function requestBody(
   { model, url, names }: { model: string; url: string; names: ToolNames },
 ): Record<string, unknown> {
   const { system, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = prompt;
-  if (stopSequences.length > MAX_STOPS) throw new Error(`it takes ${MAX_STOPS} stop sequences at most`);
+  if (stopSequences.length > MAX_STOPS) throw new Error(`it accepts at most ${MAX_STOPS} stop sequences`);
   // Only OpenAI itself has the newer name, and its newer models know no other.
   const limit = /(?:^|\.)openai\.com$/.test(new URL(url).hostname) ? 'max_completion_tokens' : 'max_tokens';
   return {
@@ -150,7 +150,7 @@ function readResponse(
 
 function toolUse(call: unknown, names: ToolNames): Block {
   const { id, function: called } = isObject(call) ? call : {};
-  if (typeof id !== 'string' || !isObject(called)) throw new Error('it called a tool without saying which');
+  if (typeof id !== 'string' || !isObject(called)) throw new Error('it called a tool without naming it');
   const name = names.fromWire(called['name']);
   const { arguments: text } = called;
   let input: unknown;
@@ -160,6 +160,6 @@ function toolUse(call: unknown, names: ToolNames): Block {
   } catch {
     input = undefined;
   }
-  if (!isObject(input)) throw new Error(`it called the tool '${name}' with arguments that are no JSON object`);
+  if (!isObject(input)) throw new Error(`it called the tool '${name}' with arguments that are not a JSON object`);
   return { type: 'tool_use', id, name, input };
 }

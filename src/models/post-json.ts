@@ -98,7 +98,7 @@ function parsed(text: string, key: string | undefined): Record<string, unknown> 
     value = undefined;
   }
   if (isObject(value)) return value;
-  throw new Error(`its response is no JSON object: ${shortenText(masked(text, key), SHOWN_CHARS)}`);
+  throw new Error(`its response is not a JSON object: ${shortenText(masked(text, key), SHOWN_CHARS)}`);
 }
 
 /** Thrown when the key is refused. What the endpoint says then may contain a part of the key. */

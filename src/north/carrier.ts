@@ -18,12 +18,12 @@ export interface Carrier {
 
 /** Runs a request within the limits of its session. Values nested too deeply can neither be sent to a server nor stored. */
 export async function withinLimits<T>(session: Session, params: unknown, work: () => Promise<T> | T): Promise<T> {
-  session.touch();
+  session.presence.touch();
   if (isDeeperThan(params, MAX_LEVELS)) {
     const message = `the arguments are nested more than ${MAX_LEVELS} levels deep; flatten them`;
     throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', message);
   }
-  const done = session.beginRequest();
+  const done = session.presence.beginRequest();
   try {
     return await work();
   } finally {

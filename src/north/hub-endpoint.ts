@@ -31,7 +31,7 @@ export function hubPeer(parts: HubParts & { gateway: Gateway; carrier: Carrier }
       const { id, method, params: given, exchange } = request;
       const capabilities = session.client?.capabilities ?? {};
       const asking: Asking = { by: 'request', capabilities, peer, on: id };
-      const caller = { session, exchange, mayRunCommands, asking };
+      const caller = { session, exchange, mayRunCommands, asking, facts: session.access?.facts };
       return observed(session, request, given, (params) =>
         replyWhenStored(session, () => hub.handle(method, params, caller)),
       );
@@ -54,7 +54,8 @@ export function modernHub(parts: HubParts & { reader?: EventReader | undefined }
     introduce: () => INTRODUCTION,
     handle: (call) => {
       const { exchange, method } = call.request;
-      const caller = { session, exchange, mayRunCommands, reader, asking: askingByRound(session, call) };
+      const asking = askingByRound(session, call);
+      const caller = { session, exchange, mayRunCommands, reader, asking, facts: session.access?.facts };
       return observed(session, call.request, call.params, (params) =>
         replyWhenStored(session, () => hub.handle(method, params, caller)),
       );

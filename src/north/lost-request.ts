@@ -1,5 +1,7 @@
 /** The error for a request whose gateway ended before it was answered; it says how the client finds its work. */
 export function lostRequest(what: string, hasHubTools: boolean): string {
-  const tasks = hasHubTools ? 'list_tasks shows' : 'make it again, unless tasks/list shows';
-  return `${what} while this request was open; ${tasks} what became of its work`;
+  const tasks = hasHubTools
+    ? 'list_tasks shows whether it became a task'
+    : 'repeat it unless tasks/list shows its task';
+  return `${what} while this request was open; ${tasks}`;
 }

@@ -48,6 +48,11 @@ export function isRequest(message: Message): message is RequestMessage {
   return 'method' in message && 'id' in message;
 }
 
+/** Whether a body is the answer to a request, alone. */
+export function isAnswer(body: unknown): body is ResultMessage | ErrorMessage {
+  return isObject(body) && !('method' in body);
+}
+
 /** Whether this is a JSON-RPC message as the specification has it; others are refused. */
 export function isMessage(body: unknown): body is Message {
   if (!isObject(body) || body['jsonrpc'] !== '2.0') return false;

@@ -10,7 +10,7 @@ import type { Params, RequestId } from './message.ts';
 
 type Work = (params: Params) => Promise<Params>;
 
-/** Handles a request of a client; tells the observer of it, if there is one. */
+/** Handles a request of a client, which is decided by its own token; tells the observer of it, if there is one. */
 export function observed(
   session: Session,
   { id, method }: Pick<ClientRequest, 'id' | 'method'>,
@@ -18,7 +18,9 @@ export function observed(
   work: Work,
 ): Promise<Params> {
   const { observer } = session.observed;
-  return observer === undefined ? work(params) : watched(observer, session, id, method, params, work);
+  const leave = session.access?.hold();
+  const working = observer === undefined ? work(params) : watched(observer, session, id, method, params, work);
+  return leave === undefined ? working : working.finally(leave);
 }
 
 async function watched(

@@ -37,6 +37,7 @@ interface AskOptions {
 
 /** A request to the client that it has not answered. */
 interface Asked {
+  method: string;
   resolve: (result: Params) => void;
   reject: (error: unknown) => void;
   on: RequestId | undefined;
@@ -77,12 +78,17 @@ export class ClientPeer {
     this.#requests.cancel(id, reason);
   }
 
+  /** The method of a request that the client has not answered. */
+  askedWith(id: RequestId | undefined): string | undefined {
+    return this.#asked.get(id)?.method;
+  }
+
   /** Asks the client something. Rejects with its error, or with one without a code if the client cannot be reached. */
   async request(method: string, params: Params | undefined, { on, signal, timeoutMs }: AskOptions): Promise<Params> {
     if (this.#closed || signal?.aborted) throw new Error(this.#closed ? CLOSED : String(signal?.reason));
     const id = this.#nextId();
     return new Promise<Params>((resolve, reject) => {
-      const asked: Asked = { resolve, reject, on, stopTimer: undefined, forgetSignal: undefined };
+      const asked: Asked = { method, resolve, reject, on, stopTimer: undefined, forgetSignal: undefined };
       this.#asked.set(id, asked);
       asked.forgetSignal = whenAborted(signal, () => this.#cancelAsked(id, String(signal?.reason)));
       if (timeoutMs !== undefined) {

@@ -7,23 +7,29 @@
  *                     → failed             given up: its time is over, or the target does not want it
  */
 
+import { countDropped } from '../core/notify/dropped.ts';
 import type { Observed } from '../core/observer.ts';
-import type { ClaimedNotice, Store } from '../core/ports.ts';
+import type { ClaimedNotice, ClusterStore, Store } from '../core/ports.ts';
 import { backoffDelay } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import { parseExact } from '../lib/exact-json.ts';
 import { Alarm, every, within } from '../lib/timers.ts';
-import { questionOf } from './notification.ts';
-import { TASK_WEBHOOK, type Plan } from './plan.ts';
+import { questionOf, type Notification } from './notification.ts';
+import { labelOf, type Plan } from './plan.ts';
 import { afterQuietHours } from './quiet-hours.ts';
-import type { Sender } from './sender.ts';
+import { WEBHOOK_MS, type Sender } from './sender.ts';
 import type { NotifySettings } from './settings.ts';
 import { SendFailure } from './target.ts';
 
 /** How many messages a target gets at the same time. */
 const AT_ONCE = 4;
-/** Longer than any target may take. A gateway that is gone leaves its messages to others after that. */
+/** Longer than any target may take. After that others may send a message, even if the gateway that claimed it seems to be there. */
 const CLAIM_MS = 120_000;
+/** A gateway whose lease has ended may still be at it for as long as its targets may take, and some more. */
+const GONE_AFTER_MS = 5000;
+/** A gateway may queue a notification just before it stores the question. */
+const STORED_WITHIN_MS = 10_000;
 /** What others queue, and what they leave, is found after so long at most. */
 const POLL_MS = 5000;
 const STORE_RETRY_MS = 2000;
@@ -34,13 +40,17 @@ const BACKOFF = { firstMs: 5000, factor: 2, maxMs: 15 * 60_000 };
 const LAST_SENDS_MS = 1000;
 
 export interface DispatcherParts {
-  store: Pick<Store, 'outbox' | 'history' | 'cluster'>;
+  store: Pick<Store, 'outbox' | 'cluster' | 'addToCounter'>;
+  /** Whether a question waits at this gateway. */
+  isOpen: (questionId: string) => boolean;
   sender: Sender;
   plan: Plan;
   settings: NotifySettings;
   clock: Clock;
   log: Log;
   observed: Observed;
+  /** How many are kept. */
+  most?: number;
 }
 
 export class Dispatcher {
@@ -65,8 +75,21 @@ export class Dispatcher {
     const { clock, store } = this.#parts;
     this.#stopTimers = [
       every(TRIM_MS, () => void this.#trim(), clock),
-      ...(store.cluster ? [every(POLL_MS, () => this.wake(), clock)] : []),
+      ...(store.cluster ? [every(POLL_MS, () => void this.#reclaim(), clock)] : []),
     ];
+    void this.#reclaim();
+  }
+
+  /** What gateways that are gone have left half done is sent at once. */
+  async #reclaim(): Promise<void> {
+    const { clock, settings, store } = this.#parts;
+    const timeouts = Object.values(settings.targets).map(({ timeoutMs }) => timeoutMs);
+    try {
+      await store.outbox.reclaim(clock.now(), Math.max(WEBHOOK_MS, ...timeouts) + GONE_AFTER_MS);
+    } catch (error) {
+      // They are due again when their claims end.
+      this.#storeFailed('notifications_not_reclaimed', error);
+    }
     this.wake();
   }
 
@@ -151,8 +174,8 @@ export class Dispatcher {
       await this.#giveUp(notice, undefined);
       return;
     }
+    if (!(await this.#isNeeded(notice, now))) return;
     try {
-      if (await this.#isNeedless(notice)) return;
       // The read may have taken long. Once the claim is over, another gateway may send it: it is due again then.
       if (clock.now() + sender.timeoutOf(notice.target) > notice.until) return;
       await sender.send(notice, this.#stop.signal);
@@ -164,19 +187,42 @@ export class Dispatcher {
     await this.#write(async () => outbox.end(notice, { state: 'delivered', at: clock.now() }));
   }
 
-  /** A gateway that was killed may have left the notification of a question that has ended. */
-  async #isNeedless({ subject }: ClaimedNotice): Promise<boolean> {
-    const { outbox, history } = this.#parts.store;
+  /**
+   * Whether the question still waits. A gateway that was killed leaves notifications of questions that have ended with it. A session
+   * that is restored tells again of those that go on.
+   */
+  async #isNeeded(notice: ClaimedNotice, now: number): Promise<boolean> {
+    const { store, isOpen } = this.#parts;
+    const { subject, createdAt, attempts } = notice;
     const id = questionOf(subject);
-    const [entry] = id === undefined ? [] : await history.find([id]);
-    if (entry?.kind !== 'question' || entry.status === 'open') return false;
-    await outbox.drop([subject]);
-    return true;
+    if (id === undefined || isOpen(id)) return true;
+    const kept = store.cluster && (await this.#whereKept(store.cluster, id, notice));
+    // The session may have been restored here meanwhile.
+    if (kept === 'elsewhere' || isOpen(id)) return true;
+    // The gateway that has it may be late with its lease, or it may be on its way to the store.
+    const dueAt = (kept === 'unowned' ? now : createdAt) + STORED_WITHIN_MS;
+    if (store.cluster && dueAt > now) {
+      await this.#write(async () => store.outbox.postpone(notice, { dueAt, attempts: attempts - 1 }));
+    } else await store.outbox.drop([subject]);
+    return false;
+  }
+
+  /** Whether another gateway has the question; `unowned` if it is stored, and none has it. */
+  async #whereKept(
+    cluster: ClusterStore,
+    id: string,
+    { data }: ClaimedNotice,
+  ): Promise<'elsewhere' | 'unowned' | undefined> {
+    const { principal } = parseExact(data) as Notification;
+    const session = await cluster.sessionWith('question', id, principal);
+    if (session === undefined) return undefined;
+    const owner = await cluster.ownerOf(session.id);
+    return owner !== undefined && owner.id !== cluster.gatewayId ? 'elsewhere' : 'unowned';
   }
 
   #sent({ id, target }: ClaimedNotice): void {
     const { log, observed } = this.#parts;
-    observed.observer?.notificationSent(label(target), 'delivered');
+    observed.observer?.notificationSent(labelOf(target), 'delivered');
     log.debug('notification_delivered', { target, id });
     if (this.#failing.delete(target)) log.info('notifications_delivered_again', { target });
   }
@@ -197,7 +243,7 @@ export class Dispatcher {
       await this.#giveUp(notice, message);
       return;
     }
-    observed.observer?.notificationSent(label(target), 'failed');
+    observed.observer?.notificationSent(labelOf(target), 'failed');
     if (!this.#failing.has(target)) log.warn('notification_failed', { target, error: message, again: true });
     this.#failing.add(target);
     await this.#write(async () => store.outbox.postpone(notice, { dueAt, attempts, error: message }));
@@ -207,7 +253,7 @@ export class Dispatcher {
   async #giveUp(notice: ClaimedNotice, error: string | undefined): Promise<void> {
     const { clock, log, observed, plan, settings, store } = this.#parts;
     const { id, target, attempts } = notice;
-    observed.observer?.notificationSent(label(target), 'given_up');
+    observed.observer?.notificationSent(labelOf(target), 'given_up');
     log.warn('notification_given_up', { target, id, attempts, error: error ?? 'its time is over' });
     const next = settings.targets[target]?.escalate?.to;
     await this.#write(async () => {
@@ -261,10 +307,21 @@ export class Dispatcher {
   }
 
   async #trim(): Promise<void> {
-    const { store, clock, log } = this.#parts;
-    await store.outbox.trim(clock.now(), MOST_NOTICES).catch((error: unknown) => {
+    const { store, clock, log, observed } = this.#parts;
+    try {
+      const dropped = await store.outbox.trim(clock.now(), this.#parts.most ?? MOST_NOTICES);
+      for (const [target, count] of dropped) {
+        observed.observer?.notificationSent(labelOf(target), 'dropped', count);
+        log.error('notifications_dropped', {
+          target: labelOf(target),
+          count,
+          fix: 'too many wait; is the target down?',
+        });
+        await countDropped(store, clock.now(), count);
+      }
+    } catch (error) {
       log.warn('notification_clean_up_failed', { error: messageOf(error) });
-    });
+    }
   }
 }
 
@@ -272,6 +329,3 @@ export class Dispatcher {
 function questionEnd({ subject, giveUpAt }: ClaimedNotice): number | undefined {
   return questionOf(subject) === undefined ? undefined : giveUpAt;
 }
-
-/** The addresses of clients are no labels. */
-const label = (target: string): string => (target.startsWith(TASK_WEBHOOK) ? '(task webhook)' : target);

@@ -49,6 +49,7 @@ export function messageFrom(id: string, notification: Notification, { base, answ
     server,
     ...(tool !== undefined && { tool }),
     ...(question && { questionId: question.id, kind: question.kind, expiresAt: isoTime(question.expiresAt) }),
+    ...(question?.signInUrl !== undefined && { signInUrl: question.signInUrl }),
     ...(task && { taskId: task.id, status: task.status }),
     ...(message !== undefined && { message }),
     ...(args !== undefined && { arguments: args }),
@@ -98,9 +99,10 @@ function titleOf({ event, server, question, task }: Notification): string {
   switch (event) {
     case 'question':
       if (question?.kind === 'sampling') return `${name} waits for the answer of a model`;
+      if (question?.signInUrl !== undefined) return `Sign in to use ${name}`;
       return question?.mode === 'url' ? `${name} asks you to open a page` : `${name} asks a question`;
     case 'expiring':
-      return `A question of ${name} is about to expire`;
+      return `A question from ${name} is about to expire`;
     case 'task':
       return `${name}: task ${task?.status ?? 'ended'}`;
     case 'server':
@@ -113,6 +115,7 @@ function linesOf({ tool, question, message, arguments: args, at, event }: Notifi
     ...(tool === undefined ? [] : [`Tool: ${cleanLine(tool)}`]),
     ...(message === undefined ? [] : [cleanLine(message)]),
     ...(args === undefined ? [] : [`Arguments: ${cleanLine(stringifyExact(args))}`]),
+    ...(question?.signInUrl === undefined ? [] : [`Sign in: ${cleanLine(question.signInUrl)}`]),
     ...(question === undefined ? [] : [`Open until ${minuteOf(question.expiresAt)}`]),
     ...(event === 'server' ? [`Since ${minuteOf(at)}`] : []),
   ];

@@ -13,7 +13,15 @@ export interface Notification {
   principal: string;
   server: string;
   tool?: string | undefined;
-  question?: { id: string; kind: InteractionKind; mode?: string | undefined; sessionId: string; expiresAt: number };
+  question?: {
+    id: string;
+    kind: InteractionKind;
+    mode?: string | undefined;
+    sessionId: string;
+    expiresAt: number;
+    /** The page on which the person signs in. Only that person can use it. */
+    signInUrl?: string;
+  };
   task?: { id: string; callId?: string | undefined; status: string };
   /** What the server says; only where it may be told. */
   message?: string | undefined;

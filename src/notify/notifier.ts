@@ -2,13 +2,15 @@
 
 import type { NotedQuestion, NotedTask, Notifier } from '../core/notify/notifier.ts';
 import { webhooksNotAllowed } from '../core/notify/session-notifier.ts';
-import type { Outbox, QueuedNotice } from '../core/ports.ts';
+import { countDropped } from '../core/notify/dropped.ts';
+import type { Observed } from '../core/observer.ts';
+import type { Outbox, QueuedNotice, Store } from '../core/ports.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { sleep, within } from '../lib/timers.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { questionSubject, serverSubject } from './notification.ts';
-import type { Plan } from './plan.ts';
+import { labelOf, type Plan } from './plan.ts';
 import type { TaskWebhooks } from './task-webhooks.ts';
 
 /** How many wait for a store that cannot be written. */
@@ -24,9 +26,15 @@ export interface QueueingParts {
   plan: Plan;
   dispatcher: Dispatcher;
   webhooks: TaskWebhooks | undefined;
+  /** The questions that wait at this gateway, as far as people are told of them. */
+  open: OpenQuestions;
+  counters: Pick<Store, 'addToCounter'>;
   clock: Clock;
   log: Log;
+  observed: Observed;
 }
+
+export type OpenQuestions = Map<string, Pick<NotedQuestion, 'tool' | 'expiresAt'>>;
 
 interface KnownServer {
   isDown: boolean;
@@ -40,8 +48,7 @@ const NEVER_TOLD: KnownServer = { isDown: false, toldAt: -Infinity, dueAt: -Infi
 
 export class QueueingNotifier implements Notifier {
   readonly #parts: QueueingParts;
-  /** The open questions that were queued. */
-  readonly #open = new Map<string, Pick<NotedQuestion, 'tool' | 'expiresAt'>>();
+  readonly #open: OpenQuestions;
   /** Whether servers are there, as far as they were lost or found in this run of the program. */
   readonly #servers = new Map<string, KnownServer>();
   #adding = new Map<string, QueuedNotice>();
@@ -52,6 +59,7 @@ export class QueueingNotifier implements Notifier {
 
   constructor(parts: QueueingParts) {
     this.#parts = parts;
+    this.#open = parts.open;
   }
 
   questionOpen(question: NotedQuestion): void {
@@ -126,13 +134,14 @@ export class QueueingNotifier implements Notifier {
     if (this.#closed || notices.length === 0) return;
     for (const notice of notices) {
       if (this.#adding.size < MOST_WAITING) this.#adding.set(notice.id, notice);
-      else this.#dropOne();
+      else this.#dropOne(notice);
     }
     this.#schedule();
   }
 
-  #dropOne(): void {
+  #dropOne({ target }: QueuedNotice): void {
     this.#dropped += 1;
+    this.#parts.observed.observer?.notificationSent(labelOf(target), 'dropped', 1);
     if (this.#dropped === 1) this.#parts.log.warn('notifications_dropped', { waiting: this.#adding.size });
   }
 
@@ -156,7 +165,7 @@ export class QueueingNotifier implements Notifier {
   }
 
   async #write(): Promise<void> {
-    const { outbox, dispatcher, clock, log } = this.#parts;
+    const { outbox, counters, dispatcher, clock, log } = this.#parts;
     // After all that happens in this turn.
     await Promise.resolve();
     for (let failures = 0; this.#isWaiting;) {
@@ -167,6 +176,7 @@ export class QueueingNotifier implements Notifier {
         await outbox.drop([...dropping]);
         await outbox.add([...adding.values()]);
         if (failures > 0) log.info('notifications_queued_again', { dropped: this.#dropped });
+        if (this.#dropped > 0) await countDropped(counters, clock.now(), this.#dropped);
         [failures, this.#dropped] = [0, 0];
         dispatcher.wake();
       } catch (error) {

@@ -20,6 +20,9 @@ const ARGUMENT_BYTES = 4096;
 /** The targets of webhooks that belong to tasks begin with this, which no name of a target does. */
 export const TASK_WEBHOOK = 'webhook:';
 
+/** In metrics and logs: the addresses of clients are no labels. */
+export const labelOf = (target: string): string => (target.startsWith(TASK_WEBHOOK) ? '(task webhook)' : target);
+
 /** Something to be told, before it is known to whom. */
 interface Happening {
   notification: Notification;
@@ -47,9 +50,15 @@ export class Plan {
   }
 
   question(question: NotedQuestion, now: number): QueuedNotice[] {
-    const { id, kind, mode, server, tool, principal, sessionId, createdAt, expiresAt, message, args } = question;
+    const { id, kind, mode, server, tool, principal, sessionId, createdAt, expiresAt, message, args, signInUrl } =
+      question;
     const { expiringMs } = this.#settings;
-    const about = { principal, server, tool, question: { id, kind, mode, sessionId, expiresAt } };
+    const about = {
+      principal,
+      server,
+      tool,
+      question: { id, kind, mode, sessionId, expiresAt, ...(signInUrl !== undefined && { signInUrl }) },
+    };
     const base = { subject: questionSubject(id), endsAt: expiresAt, message, args };
     const opened = (target: TargetSettings): number => createdAt + target.afterMs;
     const expiring = Math.max(createdAt, expiresAt - expiringMs);
@@ -199,6 +208,6 @@ function selector({ principals, servers, tools }: TargetSettings): Selects {
 
 function anyOf(patterns: readonly string[] | undefined): (name: string) => boolean {
   if (patterns === undefined) return () => true;
-  const compiled = patterns.map(compileGlob);
+  const compiled = patterns.map((pattern) => compileGlob(pattern));
   return (name) => compiled.some((matches) => matches(name));
 }

@@ -64,7 +64,7 @@ async function read(response: IncomingMessage): Promise<string> {
 
 function refusal(status: number, text: string, retryAfter: string | undefined): SendFailure {
   if (status >= 300 && status < 400) {
-    return new SendFailure(`HTTP ${status}: redirects are not followed; configure the address that it leads to`);
+    return new SendFailure(`HTTP ${status}: redirects are not followed; configure the final URL`);
   }
   const said = cleanLine(shortenText(text, SHOWN_CHARS));
   const seconds = Number(retryAfter);

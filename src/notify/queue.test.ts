@@ -1,15 +1,19 @@
+import { createServer } from 'node:net';
+import { SMTPServer } from 'smtp-server';
 import { describe, expect, it } from 'vitest';
 import type { NotedQuestion } from '../core/notify/notifier.ts';
-import type { QueuedNotice } from '../core/ports.ts';
+import type { ClaimedNotice, ClusterStore, QueuedNotice } from '../core/ports.ts';
 import type { EndedTask } from '../core/task/task.ts';
 import { createLog } from '../lib/log.ts';
-import { callEntry, questionEntry } from '../../tests/contract/history.contract.ts';
+import { droppedLately } from '../core/notify/dropped.ts';
 import { MemoryDatabase } from '../../tests/support/memory-database.ts';
 import { defer } from '../../tests/support/owned.ts';
+import { portToReturnTo } from '../../tests/support/port-to-return-to.ts';
+import { question as storedQuestion, session } from '../../tests/support/records.ts';
 import { Receiver, type Received } from '../../tests/support/receiver.ts';
 import { TestClock } from '../../tests/support/test-clock.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { QueueingNotifier } from './notifier.ts';
+import { QueueingNotifier, type OpenQuestions } from './notifier.ts';
 import { Plan } from './plan.ts';
 import { Sender } from './sender.ts';
 import type { NotifySettings, TargetSettings } from './settings.ts';
@@ -26,6 +30,7 @@ interface World {
   clock?: TestClock;
   database?: MemoryDatabase;
   shared?: boolean;
+  most?: number;
   notify?: Partial<Omit<NotifySettings, 'targets'>>;
 }
 
@@ -58,13 +63,31 @@ function startNotifications(targets: Record<string, TargetInput>, world: World =
   const log = createLog('debug', (line) => logged.push(JSON.parse(line) as (typeof logged)[number]));
   const outcomes: string[] = [];
   const observed = {
-    observer: { notificationSent: (target: string, outcome: string) => outcomes.push(`${target} ${outcome}`) } as never,
+    observer: {
+      notificationSent: (target: string, outcome: string, count = 1) =>
+        outcomes.push(`${target} ${outcome}${count === 1 ? '' : ` ${count}`}`),
+    } as never,
   };
   const webhooks = settings.taskWebhooks && new TaskWebhooks(settings.taskWebhooks.allow);
   const plan = new Plan(settings);
   const sender = new Sender({ settings, store, clock, base: () => 'https://gw.test', webhooks });
-  const dispatcher = new Dispatcher({ store, sender, plan, settings, clock, log, observed });
-  const notifier = new QueueingNotifier({ outbox: store.outbox, plan, dispatcher, webhooks, clock, log });
+  const open: OpenQuestions = new Map();
+  const isOpen = (id: string): boolean => open.has(id);
+  const { most } = world;
+  const dispatcher = new Dispatcher({
+    store,
+    sender,
+    plan,
+    settings,
+    clock,
+    log,
+    observed,
+    isOpen,
+    ...(most !== undefined && { most }),
+  });
+  const { outbox } = store;
+  const counters = store;
+  const notifier = new QueueingNotifier({ outbox, open, plan, dispatcher, webhooks, counters, clock, log, observed });
   notifier.start();
   let stopped = false;
   const stop = async (): Promise<void> => {
@@ -81,7 +104,48 @@ function startNotifications(targets: Record<string, TargetInput>, world: World =
     clock.advance(ms);
     await settled();
   };
-  return { notifier, clock, database, store, logged, outcomes, settled, pass, stop };
+  return { notifier, clock, database, store, plan, logged, outcomes, settled, pass, stop };
+}
+
+/** Where nothing listens yet. */
+async function unusedPort(): Promise<number> {
+  for (;;) {
+    const port = portToReturnTo();
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
+}
+
+/** A mail server that adds what it gets to `mails`. */
+async function mailServer(port: number, mails: string[]): Promise<void> {
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    logger: false,
+    onData: (stream, _session, callback) => {
+      let text = '';
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      stream.on('end', () => {
+        mails.push(text);
+        callback();
+      });
+    },
+  });
+  defer(
+    async () =>
+      new Promise<void>((resolve) => {
+        server.close(resolve);
+      }),
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
 }
 
 const question = (id: string, more: Partial<NotedQuestion> = {}): NotedQuestion => ({
@@ -403,6 +467,66 @@ describe('delivery', () => {
     expect(at.received).toHaveLength(attempts);
   });
 
+  it('N-1, N-3: mail that cannot be sent for an hour is sent once when the mail server is back', async () => {
+    const mails: string[] = [];
+    const port = await unusedPort();
+    const mail = {
+      type: 'smtp' as const,
+      url: `smtp://127.0.0.1:${port}`,
+      from: 'gw@example.com',
+      to: ['ann@example.com'],
+    };
+    const { notifier, settled, pass, store, outcomes, logged } = startNotifications({
+      mail: { ...mail, events: ['task'] },
+    });
+    const ids = ['t1', 't2', 't3', 't4', 't5', 't6'];
+    for (const id of ids) notifier.taskEnded({ task: task(id, { tool: `tool-${id}` }), principal: 'ann' });
+    await settled();
+    for (let minute = 0; minute < 60; minute += 5) await pass(5 * MINUTE);
+    expect(mails).toEqual([]);
+    expect(await store.outbox.list(10)).toHaveLength(6);
+    expect((await store.outbox.list(1))[0]).toMatchObject({
+      state: 'waiting',
+      error: expect.stringContaining('ECONNREFUSED') as string,
+    });
+    expect(logged.filter(({ event }) => event === 'notification_failed')).toHaveLength(1);
+    await mailServer(port, mails);
+    for (let minute = 0; minute < 60; minute += 5) await pass(5 * MINUTE);
+    const told = ids.map((id) => mails.filter((text) => text.includes(`tool-${id}`)).length);
+    expect(told).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(mails).toHaveLength(6);
+    expect(outcomes.filter((outcome) => outcome === 'mail delivered')).toHaveLength(6);
+    expect(await store.outbox.list(10)).toEqual([]);
+    expect(logged.filter(({ event }) => event === 'notifications_delivered_again')).toHaveLength(1);
+  });
+
+  it.each([
+    ['forwards', 6 * HOUR],
+    ['backwards', -6 * HOUR],
+  ])('N-3: when the clock is set %s, no message is lost and none is sent twice', async (_way, ms) => {
+    const at = await Receiver.start();
+    let accept = (): void => {};
+    at.replies = [503, (res) => (accept = () => res.writeHead(200).end())];
+    const { notifier, clock, settled, pass, store, outcomes } = startNotifications({ hook: { at, events: ['task'] } });
+    notifier.taskEnded({ task: task('failed once'), principal: 'ann' });
+    await settled();
+    notifier.taskEnded({ task: task('on its way'), principal: 'ann' });
+    await expect.poll(() => at.received.length).toBe(2);
+    clock.jump(ms);
+    // By the new time, the claim of what is on its way may be over.
+    notifier.taskEnded({ task: task('after that', { updatedAt: clock.now() }), principal: 'ann' });
+    await notifier.written();
+    accept();
+    await settled();
+    // What comes later is sent at once, whatever the time was before.
+    expect(outcomes.filter((outcome) => outcome === 'hook delivered').length).toBeGreaterThanOrEqual(2);
+    for (let hour = 0; hour < 7; hour += 1) await pass(HOUR);
+    const tasks = at.received.map(({ body }) => (body['data'] as { taskId: string }).taskId);
+    expect(tasks.toSorted()).toEqual(['after that', 'failed once', 'failed once', 'on its way']);
+    expect(outcomes.filter((outcome) => outcome === 'hook delivered')).toHaveLength(3);
+    expect(await store.outbox.list(10)).toEqual([]);
+  });
+
   it('N-1: a target that hangs does not delay another one', async () => {
     const [slow, fast] = [await Receiver.start(), await Receiver.start()];
     slow.always = 'hang';
@@ -484,14 +608,11 @@ describe('after a restart', () => {
     first.notifier.questionOpen(question('q1'));
     first.notifier.questionOpen(question('q2'));
     await first.settled();
-    // Killed: nothing is dropped.
-    await first.store.history.append([
-      { entry: questionEntry('q1', { status: 'accepted', endedAt: NOON }) },
-      { entry: questionEntry('q2') },
-      { entry: callEntry('c1') },
-    ]);
+    // Killed: nothing is dropped. There is no history that could tell.
     await first.stop();
     const second = startNotifications({ hook: { at, afterMs: MINUTE } }, first);
+    // The restored session tells only of the one that goes on.
+    second.notifier.questionOpen(question('q2'));
     await second.settled();
     await second.pass(2 * MINUTE);
     expect(at.received.map(({ body }) => body['data'])).toMatchObject([{ questionId: 'q2' }]);
@@ -516,7 +637,8 @@ describe('after a restart', () => {
     await Promise.all([one.settled(), two.settled()]);
     await expect.poll(() => at.received.length).toBe(31);
     expect(new Set(ids(at.received)).size).toBe(31);
-    // A gateway has claimed one, and is gone.
+    // A gateway has claimed one, and hangs.
+    database.present.add('nobody');
     const left: QueuedNotice = {
       id: 'msg_left',
       target: 'hook',
@@ -536,29 +658,108 @@ describe('after a restart', () => {
     };
     await database.outbox.add([left]);
     await database.outbox.claim({ target: 'hook', now: NOON, until: NOON + 2 * MINUTE, limit: 1 });
-    await one.pass(MINUTE);
+    await one.pass(2 * MINUTE - 1);
+    await two.settled();
     expect(at.received).toHaveLength(31);
-    await one.pass(MINUTE);
+    await one.pass(1);
     await two.settled();
     expect(ids(at.received).slice(31)).toEqual(['msg_left']);
   });
 
-  it('N-3: a gateway whose claim is nearly over leaves the message to others', async () => {
+  /** Another gateway has the session with these questions, and has queued their notifications. */
+  async function ofAnother(ids: readonly string[], stored: readonly string[] = ids) {
     const at = await Receiver.start();
-    const { notifier, clock, pass, settled, store, outcomes } = startNotifications({ hook: { at } });
-    const find = store.history.find.bind(store.history);
-    let slowMs = 2 * MINUTE - 9999;
-    store.history.find = async (given) => {
-      clock.advance(slowMs);
-      slowMs = 0;
-      return find(given);
-    };
+    const mine = startNotifications({ hook: { at } }, { shared: true });
+    const { database, clock, plan } = mine;
+    const another = database.open({ shared: true });
+    const claimed = await another.claim('s1');
+    const store = (id: string): void => claimed?.put('question', { ...storedQuestion(id, 's1'), id });
+    claimed?.put('session', { ...session('s1'), principal: 'ann' });
+    for (const id of stored) store(id);
+    await another.settled();
+    await another.outbox.add(ids.flatMap((id) => plan.question(question(id), clock.now())));
+    return { ...mine, at, another, store, cluster: mine.store.cluster as ClusterStore };
+  }
+
+  const told = (at: Receiver): unknown[] =>
+    at.received.map(({ body }) => (body['data'] as Record<string, unknown>)['questionId']);
+
+  it('N-3: a question of another gateway is told of while it waits there', async () => {
+    const { at, pass, another, store } = await ofAnother(['q1', 'q2', 'q3'], ['q1']);
+    await pass(5000);
+    expect(told(at)).toEqual(['q1']);
+    // The notification of one may be there before the question is stored.
+    store('q2');
+    await another.settled();
+    await pass(5000);
+    expect(told(at)).toEqual(['q1', 'q2']);
+    await pass(HOUR);
+    expect(told(at)).toEqual(['q1', 'q2']);
+    expect(await another.outbox.list(10)).toEqual([]);
+  });
+
+  it('N-3: a question of a gateway that is gone is told of by the one that goes on with it', async () => {
+    const { at, pass, database, notifier, settled } = await ofAnother(['q1']);
+    database.expireClaims();
+    await pass(10_000);
+    expect(told(at)).toEqual([]);
     notifier.questionOpen(question('q1'));
     await settled();
+    await pass(10_000);
+    expect(told(at)).toEqual(['q1']);
+  });
+
+  it('N-3: a gateway whose claim is nearly over leaves the message to others', async () => {
+    const { at, clock, pass, cluster, outcomes } = await ofAnother(['q1']);
+    const ownerOf = cluster.ownerOf.bind(cluster);
+    let slowMs = 2 * MINUTE - 9999;
+    cluster.ownerOf = async (id) => {
+      clock.advance(slowMs);
+      slowMs = 0;
+      return ownerOf(id);
+    };
+    await pass(5000);
     expect([at.received, outcomes]).toEqual([[], []]);
     await pass(9999);
     expect(at.received).toHaveLength(1);
     expect(outcomes).toEqual(['hook delivered']);
+  });
+
+  it('N-3: what a killed run was sending is sent at once by the next one', async () => {
+    const at = await Receiver.start();
+    const hook = { hook: { at, events: ['task'] as const } };
+    const database = new MemoryDatabase();
+    const killed = database.open();
+    const { plan, stop, clock } = startNotifications(hook, { database: new MemoryDatabase() });
+    await stop();
+    const noted = ['t1', 't2'].map((id) => ({ task: task(id), principal: 'ann' }));
+    await killed.outbox.add(noted.flatMap((each) => plan.task(each, NOON)));
+    const claimed = await killed.outbox.claim({ target: 'hook', now: NOON, until: NOON + 2 * MINUTE, limit: 2 });
+    const sent = claimed.find(({ subject }) => subject === 'task t2') as ClaimedNotice;
+    await killed.outbox.end(sent, { state: 'delivered', at: NOON });
+    database.expireClaims();
+    const next = startNotifications(hook, { database, clock });
+    await expect.poll(() => at.received.length).toBe(1);
+    await next.pass(HOUR);
+    expect(at.received.map(({ body }) => body['data'])).toMatchObject([{ taskId: 't1' }]);
+  });
+
+  it('N-1: says how many were dropped because too many waited', async () => {
+    const at = await Receiver.start();
+    at.always = 503;
+    const { notifier, settled, pass, outcomes, logged, store, clock } = startNotifications(
+      { hook: { at, events: ['task'] } },
+      { most: 10 },
+    );
+    for (let index = 0; index < 25; index += 1) notifier.taskEnded({ task: task(`t${index}`), principal: 'ann' });
+    await settled();
+    await pass(MINUTE);
+    expect(await store.outbox.list(100)).toHaveLength(10);
+    expect(outcomes).toContain('hook dropped 15');
+    const line = logged.find(({ event }) => event === 'notifications_dropped');
+    expect(line?.data).toMatchObject({ target: 'hook', count: 15 });
+    expect(await droppedLately(store, clock.now())).toBe(15);
+    expect(await droppedLately(store, clock.now() + 48 * HOUR)).toBe(0);
   });
 
   it('N-3: a store that fails keeps neither messages from being queued nor one from counting as sent', async () => {

@@ -14,7 +14,7 @@ import { openTarget } from './targets/open.ts';
 import type { TaskWebhooks } from './task-webhooks.ts';
 
 /** How long a webhook of a task may take. */
-const WEBHOOK_MS = 10_000;
+export const WEBHOOK_MS = 10_000;
 
 export interface SenderParts {
   settings: NotifySettings;
@@ -56,7 +56,7 @@ export class Sender {
         timeoutMs: target.timeoutMs,
         answerLink,
       });
-    } else throw new SendFailure('the target is not configured any more', { isFinal: true });
+    } else throw new SendFailure('the target is no longer configured', { isFinal: true });
   }
 
   async #sendTo(

@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { testMessage } from './message.ts';
-import { QueueingNotifier } from './notifier.ts';
+import { QueueingNotifier, type OpenQuestions } from './notifier.ts';
 import { Plan } from './plan.ts';
 import { Sender, sendInTime } from './sender.ts';
 import type { NotifySettings } from './settings.ts';
@@ -29,8 +29,11 @@ export function createNotifier({ settings, store, clock, log, observed, base }: 
   const webhooks = settings.taskWebhooks && new TaskWebhooks(settings.taskWebhooks.allow);
   const plan = new Plan(settings);
   const sender = new Sender({ settings, store, clock, base, webhooks });
-  const dispatcher = new Dispatcher({ store, sender, plan, settings, clock, log, observed });
-  return new QueueingNotifier({ outbox: store.outbox, plan, dispatcher, webhooks, clock, log });
+  const open: OpenQuestions = new Map();
+  const isOpen = (id: string): boolean => open.has(id);
+  const dispatcher = new Dispatcher({ store, sender, plan, settings, clock, log, observed, isOpen });
+  const { outbox } = store;
+  return new QueueingNotifier({ outbox, open, plan, dispatcher, webhooks, counters: store, clock, log, observed });
 }
 
 export interface TestOutcome {

@@ -40,7 +40,7 @@ export class TaskWebhooks {
   /** How to resolve the host; throws if the URL is not allowed any more. */
   lookupFor(url: URL): LookupFunction | undefined {
     const rule = this.#ruleFor(url);
-    if (rule === undefined) throw new SendFailure('the URL is not allowed any more', { isFinal: true });
+    if (rule === undefined) throw new SendFailure('the URL is no longer allowed', { isFinal: true });
     if (rule.namesHost || isPublic === undefined) return undefined;
     return checkedLookup(isPublic, notPublic);
   }

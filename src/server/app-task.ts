@@ -19,7 +19,7 @@ export async function followAppTask(
   capabilities: Capabilities | undefined,
 ): Promise<CallOutcome> {
   const begun = tasks.get(taskId);
-  if (begun === undefined) return failed(`there is no task '${taskId}': it is over, or belongs to another controller`);
+  if (begun === undefined) return failed(`task '${taskId}' not found: it has ended, or belongs to another controller`);
   await call.onCheckpoint(inAppTask(taskId, capabilities));
   const passOn = async (question: Interaction, over: AbortSignal): Promise<void> => {
     const { id, kind, params, key = id } = question;

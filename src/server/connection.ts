@@ -62,7 +62,7 @@ export class AppConnection implements Connection {
 
   async #follow(taskId: string, call: OutgoingCall, capabilities: Capabilities | undefined): Promise<CallOutcome> {
     if (this.#tasks !== undefined) return followAppTask(this.#tasks, taskId, call, this.#sink, capabilities);
-    const message = `'${call.tool}' returned a task, but the server knows of none: give createTaskServer the 'tasks' it is in`;
+    const message = `'${call.tool}' returned a task, but createTaskServer was called without 'tasks'; pass the controller of the task`;
     return { kind: 'error', error: { code: -32603, message } };
   }
 
@@ -78,7 +78,7 @@ export class AppConnection implements Connection {
     const { tools, requests } = this.#definition;
     if (method === 'tools/list') return { tools: [...tools.values()].map(({ shown }: Tool) => shown) };
     if (method === 'tools/call')
-      throw new RpcError(INVALID_PARAMS, "'name' is not a string, or 'arguments' not an object");
+      throw new RpcError(INVALID_PARAMS, "'name' is not a string, or 'arguments' is not an object");
     const handler = requests.get(method);
     if (handler === undefined) throw new RpcError(METHOD_NOT_FOUND, `Method not found: ${method}`);
     return handler(params, { signal });

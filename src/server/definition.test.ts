@@ -34,7 +34,7 @@ test.each<[what: string, wrong: Record<string, unknown>, says: string | RegExp]>
     { tools: { order: { ...tool, inputSchema: { type: 'object', properties: { a: { type: 'nonsense' } } } } } },
     "tools['order'].inputSchema is not a valid JSON Schema",
   ],
-  ['a request of our own', { requests: { 'tools/list': () => ({}) } }, 'answered already'],
+  ['a request of our own', { requests: { 'tools/list': () => ({}) } }, 'already answers this method'],
   ['a request without a handler', { requests: { 'prompts/get': 'text' } }, "requests['prompts/get'] is not a function"],
   ['a wrong setting', { settings: { tasks: { ttlMs: -1 } } }, 'tasks.ttlMs: expected at least 1, got -1'],
   ['a setting that is none', { settings: { task: {} } }, "task: unknown key; did you mean 'tasks'?"],

@@ -78,7 +78,7 @@ export function define(options: TaskServerOptions): Definition {
   if (typeof version !== 'string' || version === '') wrong("'version' is missing; for example '1.0.0'");
   if (!isObject(tools) || Object.keys(tools).length === 0) wrong("'tools' is empty; define at least one tool");
   for (const [method, handler] of Object.entries(requests)) {
-    if (TAKEN.test(method)) wrong(`requests['${method}']: that is answered already; leave it out`);
+    if (TAKEN.test(method)) wrong(`requests['${method}']: the server already answers this method; leave it out`);
     if (typeof handler !== 'function') wrong(`requests['${method}'] is not a function`);
   }
   return {

@@ -24,7 +24,7 @@ export async function runTool(
   // Handlers are written for JavaScript numbers.
   const args = withNearestNumbers(call.args);
   const mistake = tool.mistake(args);
-  if (mistake !== undefined) return { outcome: failed(`the arguments of '${tool.name}' do not fit: ${mistake}`) };
+  if (mistake !== undefined) return { outcome: failed(`the arguments of '${tool.name}' are invalid: ${mistake}`) };
   if (tool.repeatable) {
     await call.onCheckpoint(runAgain(capabilities));
   }
@@ -85,7 +85,7 @@ class HandledTask implements RunningTask {
   }
 
   async #ask(kind: InteractionKind, params: Record<string, unknown>): Promise<Answer> {
-    if (this.#over) throw new QuestionError(new Error('the call is over'));
+    if (this.#over) throw new QuestionError(new Error('the call has ended'));
     this.#questions += 1;
     // A handler that runs again asks in the same order, so the position identifies the question.
     const again = { key: `${kind}-${this.#questions}`, detached: true, taken: this.#ended.signal };
@@ -98,7 +98,7 @@ class HandledTask implements RunningTask {
     });
     try {
       // A question that is stored for the next start of the program never settles in this one.
-      const over = (): Error => new Error(`the call is over: ${reasonOf(this.signal)}`);
+      const over = (): Error => new Error(`the call has ended: ${reasonOf(this.signal)}`);
       return withNearestNumbers(await unlessAborted(asking, this.signal, over));
     } catch (error) {
       throw new QuestionError(error);

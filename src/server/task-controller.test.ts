@@ -108,7 +108,7 @@ test('D-1: what is in a file is there again, with its questions and their answer
     for (const question of first.questions(knows.id)) await first.answer(question, ANSWER);
     const forgets = await first.create(START);
     const unkept = { kind: QUESTION.kind, params: QUESTION.params };
-    const over = expect(first.ask(forgets.id, unkept)).rejects.toThrow('the program ends');
+    const over = expect(first.ask(forgets.id, unkept)).rejects.toThrow('the program is stopping');
     const before = first.questions(asks.id);
     await vi.waitFor(() => expect(before).toHaveLength(1), 10_000);
     await close(first);

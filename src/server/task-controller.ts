@@ -200,7 +200,7 @@ export class StoredTasks implements AppTaskController {
 
   async close(): Promise<void> {
     this.#stopSweeping();
-    this.#interactions.close('the program ends', (taskId) => this.#isAtWork(taskId));
+    this.#interactions.close('the program is stopping', (taskId) => this.#isAtWork(taskId));
     this.#tasks.close();
     await this.store.close();
   }

@@ -17,11 +17,11 @@ export function createTaskServer(options: TaskServerOptions): TaskServer {
   const definition = define(options);
   const { tasks, store } = options;
   if (tasks !== undefined && !(tasks instanceof StoredTasks)) {
-    throw new TypeError("createTaskServer: 'tasks' is not what createTaskController gave");
+    throw new TypeError("createTaskServer: 'tasks' was not created with createTaskController");
   }
   if (tasks !== undefined && store !== undefined) {
     throw new TypeError(
-      "createTaskServer: 'store' and 'tasks' are both given; the tasks bring their store, leave 'store' out",
+      "createTaskServer: 'store' and 'tasks' are both given; the tasks already have a store, so leave 'store' out",
     );
   }
   settingsFrom(options.settings, store);
@@ -45,7 +45,7 @@ class AppServer implements TaskServer {
   async listen(options: ListenOptions = {}): Promise<string> {
     const { host = '127.0.0.1', tokens = {} } = options;
     if (!isLoopback(host) && Object.keys(tokens).length === 0) {
-      throw new TypeError(`listen: '${host}' can be reached by others; give 'tokens', or listen on 127.0.0.1`);
+      throw new TypeError(`listen: other machines can reach '${host}'; set 'tokens', or listen on 127.0.0.1`);
     }
     const settings = settingsFrom(this.#options.settings, this.#options.store, options);
     const program = await this.#started();

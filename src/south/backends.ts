@@ -1,24 +1,32 @@
-import type { Backends } from '../core/ports.ts';
+import type { Accounts, Backends, ServerConfig } from '../core/ports.ts';
 import { addressCheck, type AddressCheck, type AllowedAddresses } from '../lib/addresses.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from './connection.ts';
 import { Dialler, GATEWAY_IDENTITY } from './dial.ts';
+import { hasOwnCredentials, type ConnectionAccount } from '../core/sign-in/connection-account.ts';
 import { MessageLimits } from './transport/message-size.ts';
 
 export interface BackendSettings extends Omit<
   ConnectionSettings,
-  'persistent' | 'preferences' | 'clock' | 'onUnmatchedPattern'
+  'persistent' | 'preferences' | 'clock' | 'onUnmatchedPattern' | 'account'
 > {
   connectTimeoutMs: number;
   /** The largest message that is taken from a server. */
   messageBytes: number;
   clock?: Clock;
+  /** The accounts of principals at servers; without them a server that wants to know who asks refuses. */
+  accounts?: BackendAccounts | undefined;
+}
+
+/** `linkTo`: the page on which a person signs in. */
+export interface BackendAccounts extends Pick<ConnectionAccount, 'linkTo'> {
+  tokens: Accounts['tokens'];
 }
 
 /** `addressesForClients`: where servers may be that clients added. */
 export function createBackends(
-  { messageBytes, connectTimeoutMs, clock = systemClock, ...settings }: BackendSettings,
+  { messageBytes, connectTimeoutMs, clock = systemClock, accounts, ...settings }: BackendSettings,
   addressesForClients: AllowedAddresses,
   log: Log,
 ): Backends {
@@ -35,16 +43,26 @@ export function createBackends(
     reported.add(key);
   };
   return {
-    connect: (server, config, sink, { roots, preferences, addedBy }) => {
+    connect: (server, config, sink, { roots, preferences, addedBy, principal }) => {
       const dialler = from[addedBy][roots ? 'withRoots' : 'plain'];
+      const account = accountAt({ principal, server, config }, accounts);
       return new ServerConnection(
         server,
         config,
         sink,
         dialler,
-        { ...settings, preferences, persistent: true, clock, onUnmatchedPattern },
+        { ...settings, preferences, persistent: true, clock, onUnmatchedPattern, account },
         log,
       );
     },
   };
+}
+
+/** A server whose config says how to authenticate, or that it has no accounts, is left as it is. */
+export function accountAt(
+  { principal, server, config }: { principal: string; server: string; config: ServerConfig },
+  accounts: BackendAccounts | undefined,
+): ConnectionAccount | undefined {
+  if (accounts === undefined || !('url' in config) || hasOwnCredentials(config)) return undefined;
+  return { tokens: accounts.tokens({ principal, server, config }), linkTo: accounts.linkTo };
 }

@@ -189,7 +189,7 @@ export class ServerConnection implements Connection {
     return this.#observed === undefined ? run(call) : this.#observed.call(call, resumed, run);
   }
 
-  async #run(
+  #run(
     call: OutgoingCall,
     origin: Pick<RunningCall, 'resumed'>,
     run: (running: RunningCall) => Promise<CallOutcome>,
@@ -197,11 +197,16 @@ export class ServerConnection implements Connection {
     const running = this.#calls.begin(call, origin);
     const outcome = run(running);
     running.outcome = outcome;
-    try {
-      return await outcome;
-    } finally {
-      this.#calls.end(running);
-    }
+    return outcome.then(
+      (ended) => {
+        this.#calls.end(running);
+        return ended;
+      },
+      (error: unknown) => {
+        this.#calls.end(running);
+        throw error;
+      },
+    );
   }
 
   async request(

@@ -14,6 +14,7 @@ import { introduce, ProbeFailed } from './peer/introduction.ts';
 import { Peer, type Introduction } from './peer/peer.ts';
 import { RECEIVER_CAPABILITY } from './receiver.ts';
 import { isBrokenWire } from './transport/broken-wire.ts';
+import type { ConnectionAccount } from '../core/sign-in/connection-account.ts';
 import { ChildTransport, type ChildStream } from './transport/child.ts';
 import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpTransportOptions } from './transport/http.ts';
@@ -69,6 +70,8 @@ export interface DialHooks extends HttpHealth {
   onOutput: (line: string, stream: ChildStream) => void;
   /** Aborted when the connection is not needed any more. */
   unwanted: AbortSignal;
+  /** Whose account the connection uses; absent if the server has none. */
+  account?: ConnectionAccount | undefined;
 }
 
 export interface Dialled {
@@ -144,7 +147,7 @@ export class Dialler {
       config,
       // An unknown session is an answer here, not a loss.
       { onLost: (reason) => resumed && hooks.onLost(reason), onDoubt: (reason) => resumed && hooks.onDoubt(reason) },
-      hooks.unwanted,
+      hooks,
       { sessionId },
     );
     if (before === undefined) transport.setProtocolVersion(LATEST_WITH_SESSIONS);
@@ -165,16 +168,17 @@ export class Dialler {
   }
 
   /** The server's introduction, from a connection of its own: a resumed session does not repeat it. */
-  async #greeting(config: HttpServerConfig, { unwanted }: DialHooks): Promise<Introduction | undefined> {
+  async #greeting(config: HttpServerConfig, { unwanted, account }: DialHooks): Promise<Introduction | undefined> {
     const hooks: DialHooks = {
       onLost: () => {},
       onDoubt: () => {},
       onOutput: () => {},
       prepare: () => {},
       unwanted,
+      account,
     };
     try {
-      const { peer, transport } = await this.#connect(await this.#http(config, hooks, unwanted), hooks, true);
+      const { peer, transport } = await this.#connect(await this.#http(config, hooks, hooks), hooks, true);
       if (transport instanceof HttpTransport) await transport.terminate().catch(() => {});
       await transport.close();
       return peer.introduction;
@@ -201,14 +205,14 @@ export class Dialler {
 
   async #dialHttp(config: HttpServerConfig, hooks: DialHooks, knownOld: boolean): Promise<Dialled> {
     try {
-      return await this.#connect(await this.#http(config, hooks, hooks.unwanted), hooks, knownOld);
+      return await this.#connect(await this.#http(config, hooks, hooks), hooks, knownOld);
     } catch (error) {
       if (!refusesStreamableHttp(error)) throw error;
-      const { onLost, onDoubt } = hooks;
+      const { onLost, onDoubt, account } = hooks;
       const transport = new SseTransport(
         config,
         { onLost, onDoubt },
-        { limit: this.#limits.of(config), isAllowed: this.#isAllowed, clock: this.#clock },
+        { limit: this.#limits.of(config), isAllowed: this.#isAllowed, clock: this.#clock, account },
       );
       return this.#connect(transport, hooks, true).catch(() => {
         // Not an SSE server either: the first error says more.
@@ -220,7 +224,7 @@ export class Dialler {
   async #http(
     config: HttpServerConfig,
     health: HttpHealth,
-    unwanted: AbortSignal,
+    { unwanted, account }: Pick<DialHooks, 'unwanted' | 'account'>,
     options: Pick<HttpTransportOptions, 'sessionId'> = {},
   ): Promise<HttpTransport> {
     const isAllowed = this.#isAllowed;
@@ -231,6 +235,7 @@ export class Dialler {
       limit: this.#limits.of(config),
       isAllowed,
       clock: this.#clock,
+      account,
     });
   }
 

@@ -63,7 +63,7 @@ describe('B-1, C-3: a URL that cannot be used', () => {
     [404, 'application/json', rpcError, 'other', "no server 'x'"],
     [500, 'text/html', '<p>', 'other', 'the server answered with HTTP 500'],
     [500, 'application/json', rpcError, 'other', "no server 'x'"],
-    [200, 'text/html', '<p>', 'not_mcp', 'the answer has the content type text/html: is this the address'],
+    [200, 'text/html', '<p>', 'not_mcp', 'the answer has the content type text/html; check that this is the URL'],
   ])('HTTP %i with %s %j is a failure of the kind %4$s', async (status, type, body, failure, message) => {
     const address = await listen(respond(status, type, body));
     const failed = await failureOf({ url: `http://${address}/mcp` });
@@ -107,7 +107,7 @@ describe('B-4, C-3: a command that cannot be used', () => {
       "the folder '/nope' (cwd of 'x') was not found",
     ],
     ['exits', node('process.exit(3)'), 'exited', 'process exited with code 3'],
-    ['prints text and exits', node("console.log('hi')"), 'exited', 'it printed on standard output'],
+    ['prints text and exits', node("console.log('hi')"), 'exited', 'it printed to standard output'],
   ])('one that %s', async (_what, config, failure, message) => {
     const failed = await failureOf(config);
     expect(failed).toMatchObject({ failure, message: expect.stringContaining(message) as unknown });

@@ -1,3 +1,4 @@
+import { SignInRequired } from '../core/sign-in/required.ts';
 import type { Clock } from '../lib/clock.ts';
 import { METHOD_NOT_FOUND, UNSUPPORTED_VERSION } from '../lib/rpc-error.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
@@ -72,6 +73,7 @@ async function pingOnce(peer: Peer): Promise<Pulse & { brokenWire?: boolean }> {
 
 /** Any response, also an error, shows that the server is there, unless it shows that it is another server. */
 function isAnswer(error: unknown, method: string): boolean {
+  if (error instanceof SignInRequired) return true;
   if (!(error instanceof ErrorResponse) || isBrokenWire(error)) return false;
   if (error.code === UNSUPPORTED_VERSION) return false;
   return method === 'ping' || error.code !== METHOD_NOT_FOUND;

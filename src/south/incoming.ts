@@ -38,7 +38,7 @@ export function incomingHandlers(
   return {
     request: async ({ id, method, params = {} }, stream, withdrawn) => {
       if (open >= MAX_OPEN_REQUESTS)
-        throw new RpcError(NOT_ANSWERED, `${open} requests are open; wait for answers first`);
+        throw new RpcError(NOT_ANSWERED, `${open} requests are open; wait for their answers first`);
       // Decided now: a moment later other calls may run.
       const asker = calls.askerOf(params, stream);
       open += 1;

@@ -14,7 +14,7 @@ export function readQuestion(
     throw new ProtocolViolation(`the server sent an unknown kind of question: ${JSON.stringify(method)}`);
   if (!isObject(params)) throw new ProtocolViolation(`the server's ${kind} request has no parameters`);
   const mistake = MISTAKES[kind](params);
-  if (mistake !== undefined) throw new ProtocolViolation(`the server's ${kind} request is broken: ${mistake}`);
+  if (mistake !== undefined) throw new ProtocolViolation(`the server's ${kind} request is invalid: ${mistake}`);
   return { kind, params };
 }
 
@@ -27,7 +27,7 @@ const MISTAKES: Record<InteractionKind, (params: Record<string, unknown>) => str
 function elicitationMistake({ message, mode, url, requestedSchema }: Record<string, unknown>): string | undefined {
   if (typeof message !== 'string') return "'message' is not a string";
   if (mode === 'url') return typeof url === 'string' && URL.canParse(url) ? undefined : "'url' is not a URL";
-  if (mode !== undefined && mode !== 'form') return `there is no mode ${JSON.stringify(mode)}`;
+  if (mode !== undefined && mode !== 'form') return `unknown mode ${JSON.stringify(mode)}`;
   if (!isObject(requestedSchema)) return "'requestedSchema' is not an object";
   const { type, properties } = requestedSchema;
   if (type !== undefined && type !== 'object') return "'requestedSchema' does not describe an object";

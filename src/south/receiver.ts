@@ -168,7 +168,7 @@ export class TaskReceiver {
   #placeOf(cursor: unknown): number {
     const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : '';
     const place = Number(/^after:([1-9]\d*)$/.exec(text)?.[1]);
-    if (Number.isNaN(place) || place > this.#places) throw invalid('the cursor is not one of tasks/list');
+    if (Number.isNaN(place) || place > this.#places) throw invalid('the cursor does not come from tasks/list');
     return place;
   }
 

@@ -9,6 +9,7 @@ import { Heartbeat } from './heartbeat.ts';
 import type { Peer } from './peer/peer.ts';
 import { infoOf, offerOf } from './server-info.ts';
 import type { TaskOffer } from './server-task.ts';
+import type { ConnectionAccount } from '../core/sign-in/connection-account.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
 import { HttpRefusal } from './transport/refusal.ts';
@@ -22,6 +23,8 @@ export interface ReconnectSettings {
   persistent: boolean;
   reconnect: BackoffSettings & { attempts: number; stableMs: number };
   clock: Clock;
+  /** Whose account the connection uses; absent if the server has none. */
+  account?: ConnectionAccount | undefined;
 }
 
 /** A server on a connection that is up. */
@@ -199,7 +202,8 @@ export class Reconnector {
       if (live) this.#parts.hooks.onDoubt(live, reason);
     };
     const { prepare, onOutput, mayBeSilent } = this.#parts.hooks;
-    const hooks: DialHooks = { prepare, onOutput, onLost, onDoubt, unwanted };
+    const { account } = this.#parts.settings;
+    const hooks: DialHooks = { prepare, onOutput, onLost, onDoubt, unwanted, account };
     const resumed = await this.#resume(hooks);
     const { peer, transport } = resumed ?? (await this.#parts.dialler.dial(this.#parts.config, hooks));
     if (transport instanceof ChildTransport) transport.onexit = (how) => onLost(new ServerFailure('exited', how));
@@ -256,7 +260,9 @@ export class Reconnector {
   #waitOrFail(error: string, failure: ServerFailureKind | undefined): void {
     const { clock, reconnect, persistent } = this.#parts.settings;
     const attempt = this.#failures;
-    if (attempt > reconnect.attempts || (!this.#history.hasConnected && !persistent)) {
+    const isFirst = !this.#history.hasConnected && !persistent;
+    // Only a person can do something about that.
+    if (attempt > reconnect.attempts || isFirst || failure === 'sign_in') {
       this.#enter({ mode: 'failed', error, failure });
       this.#parts.hooks.onFailed(error);
       return;

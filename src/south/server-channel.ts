@@ -138,29 +138,32 @@ export class ServerChannel implements CallChannel {
   }
 
   /** A request of a call. Whether a failed one means the loss of the server must be known before the call ends. */
-  async requestOn(
+  requestOn(
     live: Live,
     method: string,
     params: Record<string, unknown>,
     options: RequestOptions,
   ): Promise<Record<string, unknown>> {
-    options.signal?.throwIfAborted();
-    if (!this.isUp(live)) throw new ServerUnavailable('unreachable', 'the connection was replaced');
-    try {
-      return await this.send(live, method, params, options);
-    } catch (error) {
-      if (options.signal?.aborted) throw error;
-      // A proxy says that the server is away or too busy: a task waits until that is over.
-      const isPassing = error instanceof HttpRefusal && error.isPassing;
-      if (isPassing && method.startsWith('tasks/')) throw new ServerUnavailable('lost', error);
-      if (isUnsent(error)) throw new ServerUnavailable('unreachable', error);
-      const loss = await lossIn(error, live.transport);
-      // One broken stream is not yet the loss of the server.
-      if (loss !== undefined) await this.#host.check(live, loss.message);
-      // An error that comes with the loss of the server is the loss.
-      if (loss !== undefined || !this.isUp(live)) throw new ServerUnavailable('lost', loss ?? error);
-      throw error;
+    if (!this.isUp(live) && !options.signal?.aborted) {
+      return Promise.reject(new ServerUnavailable('unreachable', 'the connection was replaced'));
     }
+    return this.send(live, method, params, options).catch((error: unknown) =>
+      this.#failed(live, method, error, options.signal),
+    );
+  }
+
+  async #failed(live: Live, method: string, error: unknown, signal: StopSignal | undefined): Promise<never> {
+    if (signal?.aborted) throw error;
+    // A proxy says that the server is away or too busy: a task waits until that is over.
+    const isPassing = error instanceof HttpRefusal && error.isPassing;
+    if (isPassing && method.startsWith('tasks/')) throw new ServerUnavailable('lost', error);
+    if (isUnsent(error)) throw new ServerUnavailable('unreachable', error);
+    const loss = await lossIn(error, live.transport);
+    // One broken stream is not yet the loss of the server.
+    if (loss !== undefined) await this.#host.check(live, loss.message);
+    // An error that comes with the loss of the server is the loss.
+    if (loss !== undefined || !this.isUp(live)) throw new ServerUnavailable('lost', loss ?? error);
+    throw error;
   }
 
   /** Sends on a connection that is up; errors come as they are. */

@@ -35,7 +35,7 @@ export class Subscriptions {
         return await ask(peer, 'resources/subscribe', uri, signal);
       }
       if (!(await unlessAborted(this.#listen(peer), signal, aborted)).includes(uri)) {
-        throw new RpcError(INVALID_PARAMS, `the server does not tell of changes of '${uri}'`, { uri });
+        throw new RpcError(INVALID_PARAMS, `the server does not report changes of '${uri}'`, { uri });
       }
       return {};
     } catch (error) {

@@ -8,6 +8,7 @@ import type {
   Observer,
   Operation,
 } from '../core/observer.ts';
+import type { QuotaName } from '../core/quota/settings.ts';
 import type { EndedTask } from '../core/task/task.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { Tracer } from './traces/tracer.ts';
@@ -64,7 +65,11 @@ export class Telemetry implements Observer {
     this.metrics?.requestForwarded(outcome);
   }
 
-  notificationSent(target: string, outcome: NotificationOutcome): void {
-    this.metrics?.notificationSent(target, outcome);
+  notificationSent(target: string, outcome: NotificationOutcome, count = 1): void {
+    this.metrics?.notificationSent(target, outcome, count);
+  }
+
+  quotaRefused(quota: QuotaName): void {
+    this.metrics?.quotaRefused(quota);
   }
 }

@@ -18,7 +18,7 @@ interface ProviderModule {
   default: new (issuer: string, settings: object) => { callback(): Parameters<typeof createServer>[1] };
 }
 
-async function provider(): Promise<ProviderModule> {
+export async function provider(): Promise<ProviderModule> {
   const { dependencies } = JSON.parse(await readFile(join(FOLDER, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>;
   };
@@ -45,8 +45,17 @@ export interface AuthorizationServer {
   revoke(token: string): Promise<void>;
 }
 
+/** With it, people sign in with forms, and clients register themselves. */
+export interface ForPeople {
+  /** How long an access token is valid, in seconds. */
+  expiresIn?: number;
+}
+
 /** `format`: whether the gateway can read its tokens, or has to ask about them. */
-export async function startAuthorizationServer(format: 'jwt' | 'opaque'): Promise<AuthorizationServer> {
+export async function startAuthorizationServer(
+  format: 'jwt' | 'opaque',
+  people?: ForPeople,
+): Promise<AuthorizationServer> {
   const { default: Provider } = await provider();
   const server: Server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -72,18 +81,28 @@ export async function startAuthorizationServer(format: 'jwt' | 'opaque'): Promis
           scope,
         },
       ],
-      scopes: scope.split(' '),
+      scopes: [...scope.split(' '), ...(people ? ['openid', 'offline_access'] : [])],
+      ...(people && {
+        rotateRefreshToken: () => true,
+        issueRefreshToken: () => true,
+        ttl: { AccessToken: people.expiresIn ?? 3600, Grant: 3600, Interaction: 600, RefreshToken: 3600, Session: 600 },
+        cookies: { keys: ['a key for tests'] },
+        clientDefaults: { grant_types: ['authorization_code', 'refresh_token'] },
+      }),
       features: {
-        devInteractions: { enabled: false },
+        devInteractions: { enabled: people !== undefined },
+        ...(people && { registration: { enabled: true } }),
         clientCredentials: { enabled: true },
         introspection: { enabled: true, allowedPolicy: () => true },
         revocation: { enabled: true, allowedPolicy: () => true },
         resourceIndicators: {
           enabled: true,
+          useGrantedResource: () => true,
           getResourceServerInfo: (_context: unknown, resource: string) => ({
             scope,
             audience: resource,
             accessTokenFormat: format,
+            ...(people && { accessTokenTTL: people.expiresIn ?? 3600 }),
             jwt: { sign: { alg: 'RS256' } },
           }),
         },
@@ -119,4 +138,38 @@ function bound(server: InstanceType<ProviderModule['default']>): {
   const callback = server.callback();
   if (callback === undefined) throw new Error('no callback');
   return { callback };
+}
+
+/** A person with a browser, who signs in and agrees to everything; resolves with what the browser comes back with. */
+export async function browse(start: URL, redirectUri: string): Promise<URLSearchParams> {
+  const cookies = new Map<string, string>();
+  let url = start;
+  let form: URLSearchParams | undefined;
+  for (let steps = 0; steps < 20; steps += 1) {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+      ...(form && { method: 'POST', body: form }),
+    });
+    form = undefined;
+    for (const cookie of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (cookie.split(';')[0] ?? '').split('=');
+      cookies.set(name, value);
+    }
+    const page = await response.text();
+    const location = response.headers.get('location');
+    if (location !== null) {
+      url = new URL(location, url);
+      if (url.href.startsWith(redirectUri)) return url.searchParams;
+      continue;
+    }
+    const [, action] = /<form[^>]* action="([^"]+)"/.exec(page) ?? [];
+    if (action === undefined) throw new Error(`status ${response.status}: ${page.slice(0, 500)}`);
+    const prompt = page.includes('name="login"')
+      ? { prompt: 'login', login: 'ann', password: 'any' }
+      : { prompt: 'consent' };
+    form = new URLSearchParams(prompt);
+    url = new URL(action, url);
+  }
+  throw new Error('the browser goes in circles');
 }

@@ -16,6 +16,9 @@ export interface HandmadeIssuer {
   metadataIssuer?: string;
   /** Over the rest of its metadata. */
   metadata: Record<string, unknown>;
+  /** What its token endpoint answers, and what it was sent. */
+  tokenAnswer: { status: number; body: unknown };
+  redeemed: { fields: URLSearchParams; authorization: string | undefined }[];
   /** What it says of tokens that only it can read. */
   opaque: Record<string, Record<string, unknown>>;
   /** Signs with the current key; `null` leaves a claim out. */
@@ -36,12 +39,21 @@ export async function handmadeIssuer(audience: string): Promise<HandmadeIssuer> 
       res.writeHead(500).end();
       return;
     }
+    if (path === '/token') {
+      const { authorization } = req.headers;
+      issuer.redeemed.push({ fields: new URLSearchParams(await text(req)), authorization });
+      const { status, body } = issuer.tokenAnswer;
+      res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      return;
+    }
     const token = path === '/introspect' ? new URLSearchParams(await text(req)).get('token') : null;
     const answers: Record<string, unknown> = {
       '/.well-known/openid-configuration': {
         issuer: issuer.metadataIssuer ?? issuer.url,
         jwks_uri: `${issuer.url}/keys`,
         introspection_endpoint: `${issuer.url}/introspect`,
+        authorization_endpoint: `${issuer.url}/authorize`,
+        token_endpoint: `${issuer.url}/token`,
         ...issuer.metadata,
       },
       '/keys': { keys: [issuer.publicKey] },
@@ -61,6 +73,8 @@ export async function handmadeIssuer(audience: string): Promise<HandmadeIssuer> 
     asked: [],
     broken: false,
     metadata: {},
+    tokenAnswer: { status: 400, body: { error: 'invalid_grant' } },
+    redeemed: [],
     opaque: {},
     publicKey: {},
     token: async (claims = {}, header = {}) => {

@@ -91,8 +91,8 @@ test('A-4, A-5, A-12: only a token that its issuer has signed for this gateway, 
     'without a subject': [await issuer.token({ sub: null }), "claim 'sub'"],
     'for another resource': [await issuer.token({ aud: 'https://other.example.com/mcp' }), 'not issued for'],
     'for nobody': [await issuer.token({ aud: null }), 'not issued for'],
-    'to log out with': [await issuer.token({}, { typ: 'logout+jwt' }), 'no access token'],
-    'no JSON Web Token': ['something-else', 'no JSON Web Token'],
+    'to log out with': [await issuer.token({}, { typ: 'logout+jwt' }), 'not an access token'],
+    'not a JSON Web Token': ['something-else', 'not a JSON Web Token'],
   };
   for (const [what, [token, why]] of Object.entries(wrong)) {
     const answer = await post(gateway.url, INITIALIZE, bearer(token));
@@ -322,7 +322,7 @@ test('A-4: the metadata of another issuer is not believed', async () => {
   issuer.metadataIssuer = 'https://other.example.com';
   const gateway = await httpGateway({}, authOf(issuer));
   expect((await post(gateway.url, INITIALIZE, bearer(await issuer.token()))).status).toBe(503);
-  expect(JSON.stringify(gateway.logs)).toContain('it is that of issuer');
+  expect(JSON.stringify(gateway.logs)).toContain('it names another issuer');
 });
 
 test('A-N: static tokens work beside those of issuers', async () => {

@@ -7,6 +7,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../src/lib/log.ts';
+import { authFor } from './driver/auth.ts';
 import { direct } from './driver/direct.ts';
 import { scenario } from './driver/scenarios.ts';
 import { throughGateway } from './driver/through-gateway.ts';
@@ -64,7 +65,8 @@ async function serve(socket: Socket, through: Through): Promise<void> {
 async function drive({ url, name, context }: Wanted, through: Through, left: Promise<never>): Promise<void> {
   const { run, beforeAnswer } = scenario(name);
   const hook = async (): Promise<unknown> => beforeAnswer?.(way);
-  const way: Way = through === 'gateway' ? await throughGateway(url, hook) : direct(url, hook);
+  const auth = authFor(name, context);
+  const way: Way = through === 'gateway' ? await throughGateway(url, hook, auth) : await direct(url, hook, auth);
   try {
     await Promise.race([run(way, context), left]);
   } finally {

@@ -45,7 +45,8 @@ const suite = await openSuite();
 const all = await allRuns(suite);
 const driver = await openDriver(through);
 const wanted = (values.applicable ? applicable(all, exceptions) : all).filter(
-  ({ scenario }) => values.scenario === undefined || values.scenario === scenario,
+  ({ scenario }) =>
+    values.scenario === undefined || scenario === values.scenario || scenario.startsWith(`${values.scenario}/`),
 );
 const verdicts = await runAll(wanted, AT_ONCE, (run) => runScenario(suite, run, driver.command, exceptions), tell);
 await driver.close();

@@ -56,6 +56,7 @@ export interface Page extends Finds {
   clock: { setSystemTime(time: number): Promise<void> };
   on(event: string, listener: (event: { text?: () => string; type?: () => string; message?: string }) => void): void;
   waitForEvent(event: 'download'): Promise<Download>;
+  context(): Context;
   close(): Promise<void>;
 }
 
@@ -67,6 +68,7 @@ export interface Download {
 
 export interface Context {
   newPage(): Promise<Page>;
+  clearCookies(): Promise<void>;
   setDefaultTimeout(ms: number): void;
   waitForEvent(event: 'page'): Promise<Page>;
   close(): Promise<void>;

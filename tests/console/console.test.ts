@@ -6,7 +6,7 @@ import { EVIL, EVIL_NAME } from './evil.ts';
 import { startKillable } from './killable.ts';
 import { takePictures } from './pictures.ts';
 import type { Locator, Page } from './browser.ts';
-import { call, go, group, isAccessible, NARROW, Stage, WIDE } from './scene.ts';
+import { call, go, group, isAccessible, NARROW, signInAgain, Stage, WIDE } from './scene.ts';
 
 const ADA = 'a-token-of-ada-12345';
 const BEN = 'a-token-of-ben-12345';
@@ -427,12 +427,26 @@ test('W-7: the next person sees and finds nothing of the one before', async () =
   const page = await stage.signedIn(scene.gateway, '/inbox', ADA);
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
   // The same person goes on where the session ended.
-  await page.evaluate(`location.hash = '#key=${ADA}&to=/inbox'`);
+  await signInAgain(page, ADA, '/inbox');
   await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace');
-  await page.evaluate(`location.hash = '#key=${BEN}&to=/inbox'`);
+  await signInAgain(page, BEN, '/inbox');
   await page.getByText('Nothing waits for you').waitFor();
-  await page.evaluate(`location.hash = '#key=${ADA}&to=/inbox'`);
+  await signInAgain(page, ADA, '/inbox');
   await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+});
+
+test('W-7, A-Q: a link with a token signs nobody in: neither a visitor, nor somebody else in place of the person', async () => {
+  const scene = await stage.scene({ auth: { ...OPERATORS.auth, operators: [] } }, ADA);
+  const link = `${scene.gateway.console.url}#key=${ADA}&to=/oauth/start/x1`;
+  const { page: visitor } = await stage.window();
+  await visitor.goto(link);
+  await visitor.getByText('enter your own token').waitFor();
+  expect(visitor.url()).not.toContain(ADA);
+  const ben = await stage.signedIn(scene.gateway, '/inbox', BEN);
+  await ben.goto(`${scene.gateway.console.url}#key=${ADA}&to=/servers`);
+  await ben.getByRole('heading', { level: 1, name: 'Servers' }).waitFor();
+  await ben.getByText('ben', { exact: true }).waitFor();
+  expect(ben.url()).not.toContain(ADA);
 });
 
 test('W-7: a page that cannot sign out says so, and stays live', async () => {

@@ -59,15 +59,17 @@ export class Stage {
     return { context, page };
   }
 
-  /** A window of somebody who has opened the launch link, or has a token. */
+  /** A window of somebody who has opened the launch link, or has entered a token. */
   async signedIn(
     gateway: Pick<TestGateway, 'console'>,
     route = '/inbox',
-    key?: string,
+    token?: string,
     options?: object,
   ): Promise<Page> {
     const { page } = await this.window(options);
-    await page.goto(`${gateway.console.url}#key=${key ?? gateway.console.key}&to=${route}`);
+    const { url, key } = gateway.console;
+    await page.goto(token === undefined ? `${url}#key=${key}&to=${route}` : `${url}#${route}`);
+    if (token !== undefined) await enter(page, token);
     await page.getByRole('navigation', { name: 'Pages' }).waitFor();
     return page;
   }
@@ -87,6 +89,20 @@ export const call = async ({ hub }: Pick<Scene, 'hub'>, tool: string, args: obje
 
 export async function go(page: Page, route: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(`#${route}`)}`);
+}
+
+export async function enter(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token or launch key').fill(token);
+  await page.keyboard.press('Enter');
+}
+
+/** The session of a window ends, and somebody signs in on the page as it is. */
+export async function signInAgain(page: Page, token: string, route: string): Promise<void> {
+  await page.context().clearCookies();
+  // The next request shows that the session has ended.
+  await go(page, '/servers');
+  await enter(page, token);
+  await go(page, route);
 }
 
 /** The fields of a form that belong together. */

@@ -70,6 +70,36 @@ export function auditContract(name: string, open: () => Promise<AuditUnderTest>)
       audit.read({ order: 'oldest', limit: 100, ...query });
     const numbers = async (query: Partial<AuditQuery> = {}): Promise<number[]> => (await read(query)).map(({ n }) => n);
 
+    it('G-5: finds the few lines of somebody, a tool or a session among very many, in both orders', async () => {
+      const rare: Record<number, Partial<CallLine>> = {
+        3: { tool: 'Rare' },
+        12_000: { server: 'rare', principal: 'rare' },
+        20_999: { sessionId: 'rare', tool: 'Rare' },
+      };
+      for (let first = 1; first <= 21_000; first += 3000) {
+        await audit.append(Array.from({ length: 3000 }, (_, index) => callLine(first + index, rare[first + index])));
+      }
+      const both = async (query: Partial<AuditQuery>): Promise<number[][]> => [
+        await numbers({ ...query, order: 'oldest' }),
+        await numbers({ ...query, order: 'newest' }),
+      ];
+      expect(await both({ tool: 'Rare' })).toEqual([
+        [3, 20_999],
+        [20_999, 3],
+      ]);
+      expect(await both({ text: 'RARE' })).toEqual([
+        [3, 12_000, 20_999],
+        [20_999, 12_000, 3],
+      ]);
+      expect(await numbers({ principal: 'rare' })).toEqual([12_000]);
+      expect(await numbers({ server: 'rare' })).toEqual([12_000]);
+      expect(await numbers({ sessionId: 'rare' })).toEqual([20_999]);
+      expect(await numbers({ sessionId: 'none' })).toEqual([]);
+      const [first] = await read({ tool: 'Rare', limit: 1 });
+      expect(await numbers({ tool: 'Rare', after: first?.seq ?? 0 })).toEqual([20_999]);
+      expect(await numbers({ order: 'newest', limit: 2, after: first?.seq ?? 0 })).toEqual([2, 1]);
+    }, 60_000);
+
     it('G-5: starts empty and gives back what was written, in order', async () => {
       expect(await read()).toEqual([]);
       expect(await read({ order: 'newest' })).toEqual([]);

@@ -7,6 +7,8 @@ export interface OutboxUnderTest {
   store: Store;
   /** Opens another gateway on the same data, or the same file again after the first one has ended without a word. */
   openAnother?: () => Promise<Store>;
+  /** The first gateway is gone by then, for others. */
+  firstGone?: () => Promise<void>;
 }
 
 const notice = (id: string, more: Partial<QueuedNotice> = {}): QueuedNotice => ({
@@ -145,12 +147,35 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       // Not known any more.
       await outbox.add([notice('a', { createdAt: 3000 }), notice('b')]);
       expect(ids(await claim(200_000)).toSorted()).toEqual(['a', 'c']);
-      await outbox.trim(200_000, 2);
-      await outbox.trim(200_000, 1);
+      // What has ended goes first, and does not count.
+      expect(await outbox.trim(200_000, 2)).toEqual(new Map());
+      expect(await outbox.trim(200_000, 1)).toEqual(new Map([['phone', 1]]));
       expect(ids(await outbox.list(10))).toEqual(['a']);
       // Its target is not configured any more.
       await outbox.trim(100_000 + 3_600_000, 100);
       expect(await outbox.list(10)).toEqual([]);
+    });
+
+    it('N-3: what a gateway has claimed that is gone is due at once, unless it was sent', async () => {
+      if (under.openAnother === undefined || under.firstGone === undefined) return;
+      await outbox.add([notice('a'), notice('b'), notice('c', { dueAt: 50_000 })]);
+      const claimed = await claim(1000);
+      await outbox.end(claimed.find(({ id }) => id === 'b') as ClaimedNotice, { state: 'delivered', at: 1000 });
+      // Its own claims hold.
+      await outbox.reclaim(2000, 0);
+      expect(await outbox.due(2000)).toEqual({ targets: [], nextAt: 50_000 });
+      await under.firstGone();
+      const another = await under.openAnother();
+      others.push(another);
+      await another.outbox.reclaim(3000, 0);
+      expect(await another.outbox.due(3000)).toEqual({ targets: ['phone'], nextAt: 50_000 });
+      const again = await another.outbox.claim({ target: 'phone', now: 3000, until: 63_000, limit: 10 });
+      expect(again).toMatchObject([{ id: 'a', attempts: 2 }]);
+      await another.outbox.reclaim(4000, 0);
+      expect(await another.outbox.due(4000)).toEqual({ targets: [], nextAt: 50_000 });
+      // The first one cannot do anything with it any more.
+      await outbox.postpone(claimed[0] as ClaimedNotice, { dueAt: 5000, attempts: 1 });
+      expect(await another.outbox.due(5000)).toEqual({ targets: [], nextAt: 50_000 });
     });
 
     it('N-3: survives the program, and two gateways never claim the same', async () => {

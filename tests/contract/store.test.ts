@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { MemoryDatabase } from '../support/memory-database.ts';
+import { accountsContract } from './accounts.contract.ts';
 import { auditContract } from './audit.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { outboxContract } from './outbox.contract.ts';
@@ -62,10 +63,23 @@ outboxContract('sqlite in memory', async () => ({ store: await openSqliteStore({
 outboxContract('sqlite in a file', async () => {
   const path = join(folder, `${++opened}.db`);
   const open = async () => openSqliteStore({ path, log, shared: true });
-  return { store: await open(), openAnother: open };
+  // Its lock shows that the gateway before is gone.
+  return { store: await open(), openAnother: open, firstGone: async () => {} };
 });
 outboxContract('shared by gateways of one process', async () => {
   const database = new MemoryDatabase();
   const open = async () => database.open({ shared: true });
+  return { store: await open(), openAnother: open, firstGone: async () => database.expireClaims() };
+});
+
+accountsContract('sqlite in memory', async () => ({ store: await openSqliteStore({ path: ':memory:', log }) }));
+accountsContract('sqlite in a file', async () => {
+  const path = join(folder, `${++opened}.db`);
+  const open = async () => openSqliteStore({ path, log, shared: true });
   return { store: await open(), openAnother: open };
+});
+accountsContract('shared by gateways of one process', async () => {
+  const database = new MemoryDatabase();
+  const open = async () => database.open({ shared: true });
+  return { store: await open(), openAnother: open, shared: true };
 });

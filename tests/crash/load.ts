@@ -199,7 +199,7 @@ export async function operatorLane(
 export async function checkRegistered(client: CrashClient, history: History, registered: Registered): Promise<void> {
   const { name, there, late } = registered;
   const told = await client.call('list_servers');
-  if (told === undefined || there === 'unknown') return;
+  if (told === undefined || told.isError || there === 'unknown') return;
   const servers = (told.body['servers'] ?? []) as unknown[];
   const isThere = servers.some((server) => object(server)['name'] === name);
   if (isThere === there) return;

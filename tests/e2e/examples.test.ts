@@ -99,7 +99,7 @@ test('C-1: a call that asks', PATIENT, async () => {
   const example = await start('questions');
   await expect.poll(example.said, PATIENT).toMatch(/\(task: input_required\)\n.*to decline: $/);
   example.type('nonsense');
-  await expect.poll(example.said, PATIENT).toMatch(/does not fit the form.*\n.*to decline: $/);
+  await expect.poll(example.said, PATIENT).toMatch(/does not match the form.*\n.*to decline: $/);
   example.type('historical');
   expect(await played(example)).toContain('# Research Report: otters (historical)');
 });

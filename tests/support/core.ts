@@ -3,7 +3,7 @@ import type { Caller } from '../../src/core/call/request.ts';
 import { openAudit } from '../../src/core/audit/open.ts';
 import { Gateway } from '../../src/core/gateway.ts';
 import { createPolicy } from '../../src/core/policy/gate.ts';
-import type { Models, ServerConfig } from '../../src/core/ports.ts';
+import type { Accounts, Models, ServerConfig } from '../../src/core/ports.ts';
 import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
 import type { Session } from '../../src/core/session/session.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -25,6 +25,7 @@ export interface CoreOptions {
   clock?: TestClock;
   backends?: ScriptedBackends;
   models?: Models;
+  accounts?: Accounts;
 }
 
 export interface Core {
@@ -62,9 +63,9 @@ export async function startCore(options: CoreOptions = {}): Promise<Core> {
   });
   const settings = coreSettings({ servers: { connect: { urls: 'lazy' } }, ...options.settings });
   const audit = await openAudit(store, { settings, log, clock });
-  const { models } = options;
+  const { models, accounts } = options;
   const policy = settings.rules.length > 0 ? createPolicy(settings.rules) : undefined;
-  const gateway = new Gateway({ store, backends, settings, log, clock, principals, models, policy, audit });
+  const gateway = new Gateway({ store, backends, settings, log, clock, principals, models, policy, audit, accounts });
   await gateway.start(new Map(Object.entries(servers)));
   const stop = async (): Promise<void> => {
     await gateway.close('the gateway is shutting down');

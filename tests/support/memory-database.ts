@@ -20,6 +20,7 @@ import type {
 import { resumes } from '../../src/core/session/kind.ts';
 import { hasEnded, type Task } from '../../src/core/task/task.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { AccountRows, MemoryAccounts } from './memory-accounts.ts';
 import { MemoryAudit } from './memory-audit.ts';
 import { HistoryData, MemoryHistory } from './memory-history.ts';
 import { MemoryOutbox } from './memory-outbox.ts';
@@ -53,6 +54,7 @@ export class MemoryDatabase {
   readonly watchers = new Map<ServerWatcher, MemoryStore>();
   readonly history = new HistoryData();
   readonly outbox = new MemoryOutbox();
+  readonly accounts = new AccountRows();
   /** Why nothing can be written now. */
   failing: Error | undefined;
   readonly audit = new MemoryAudit();
@@ -95,6 +97,7 @@ class MemoryStore implements Store {
   readonly cluster: ClusterStore | undefined;
   readonly history: MemoryHistory;
   readonly outbox: MemoryOutbox;
+  readonly accounts: MemoryAccounts;
   readonly #id = randomUUID();
   readonly #database: MemoryDatabase;
   #queue: { change: Change; claim: Claim | undefined; sessionId: string }[] = [];
@@ -106,15 +109,21 @@ class MemoryStore implements Store {
     this.#database = database;
     this.cluster = shared ? this.#newCluster() : undefined;
     database.present.add(this.#id);
-    this.outbox = database.outbox;
-    this.history = new MemoryHistory(database.history, this.#id, (gateway) => !database.present.has(gateway));
+    const isGone = (gateway: string): boolean => !database.present.has(gateway);
+    this.outbox = database.outbox.of(this.#id, isGone);
+    this.history = new MemoryHistory(database.history, this.#id, isGone);
+    this.accounts = new MemoryAccounts(database.accounts);
   }
 
   #newCluster(): ClusterStore {
+    const holdsLease = (): boolean => this.#database.present.has(this.#id);
     return {
       gatewayId: this.#id,
       key: Buffer.alloc(32, 1),
       leaseMs: 10_000,
+      get holdsLease() {
+        return holdsLease();
+      },
       announce: async () => {},
       ownerOf: async (id) => {
         const claim = this.#database.claims.get(id);

@@ -15,7 +15,20 @@ type Claimed = Pick<ClaimedNotice, 'id' | 'claim'>;
 const UNCLAIMED_MS = 3_600_000;
 
 export class MemoryOutbox implements Outbox {
-  readonly rows = new Map<string, Row>();
+  readonly rows: Map<string, Row>;
+  readonly #gateway: string;
+  readonly #isGone: (gateway: string) => boolean;
+
+  constructor(rows = new Map<string, Row>(), gateway = 'nobody', isGone: (gateway: string) => boolean = () => false) {
+    this.rows = rows;
+    this.#gateway = gateway;
+    this.#isGone = isGone;
+  }
+
+  /** The same queue as one gateway sees it. */
+  of(gateway: string, isGone: (gateway: string) => boolean): MemoryOutbox {
+    return new MemoryOutbox(this.rows, gateway, isGone);
+  }
 
   async add(notices: readonly QueuedNotice[]): Promise<void> {
     for (const notice of notices) {
@@ -35,7 +48,7 @@ export class MemoryOutbox implements Outbox {
   }
 
   async claim({ target, now, until, limit }: NoticeClaim): Promise<ClaimedNotice[]> {
-    const claim = randomUUID();
+    const claim = `${this.#gateway}/${randomUUID()}`;
     return this.#waiting()
       .filter((row) => row.target === target && row.dueAt <= now)
       .toSorted((a, b) => a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1))
@@ -45,6 +58,14 @@ export class MemoryOutbox implements Outbox {
         const { state: _state, endedAt: _endedAt, error: _error, ...notice } = row;
         return { ...notice, claim, until };
       });
+  }
+
+  async reclaim(now: number): Promise<void> {
+    for (const row of this.#waiting()) {
+      const gateway = row.claim?.slice(0, row.claim.indexOf('/'));
+      if (gateway === undefined || gateway === this.#gateway || row.dueAt <= now || !this.#isGone(gateway)) continue;
+      Object.assign(row, { dueAt: now, claim: undefined });
+    }
   }
 
   async postpone(
@@ -82,14 +103,19 @@ export class MemoryOutbox implements Outbox {
       }));
   }
 
-  async trim(now: number, most: number): Promise<void> {
+  async trim(now: number, most: number): Promise<ReadonlyMap<string, number>> {
     for (const row of this.rows.values()) {
       const isOld = row.state === 'waiting' ? row.giveUpAt <= now - UNCLAIMED_MS : row.keepUntil <= now;
       if (isOld) this.rows.delete(row.id);
     }
     const rank = ({ state }: Row): number => (state === 'waiting' ? 0 : 1);
     const ordered = [...this.rows.values()].toSorted((a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt);
-    for (const { id } of ordered.slice(most)) this.rows.delete(id);
+    const dropped = new Map<string, number>();
+    for (const { id, target, state } of ordered.slice(most)) {
+      this.rows.delete(id);
+      if (state === 'waiting') dropped.set(target, (dropped.get(target) ?? 0) + 1);
+    }
+    return dropped;
   }
 
   #waiting(): Row[] {

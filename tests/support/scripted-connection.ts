@@ -21,6 +21,7 @@ import {
 } from '../../src/core/ports.ts';
 import type { Answer } from '../../src/core/interaction/interaction.ts';
 import type { CallResult, ResumePoint } from '../../src/core/task/task.ts';
+import { signInIn } from '../../src/core/sign-in/required.ts';
 import { messageOf } from '../../src/lib/log.ts';
 import { RpcError } from '../../src/lib/rpc-error.ts';
 import { ServerFailure } from '../../src/lib/server-failure.ts';
@@ -65,7 +66,7 @@ export class ScriptedBackends implements Backends {
   /** How requests other than calls are answered, by method. */
   readonly methods: Record<string, Handler> = { 'tools/list': () => ({ tools: [] }), 'logging/setLevel': () => ({}) };
   /** Attempts to connect fail for this reason. */
-  unreachable: string | undefined;
+  unreachable: string | ServerFailure | undefined;
   /** Attempts to connect wait for this. */
   gate: Promise<void> | undefined;
 
@@ -220,8 +221,10 @@ export class ScriptedConnection implements Connection {
     if (this.#closed.signal.aborted) throw this.#closedFailure();
     const { unreachable, info } = this.#backends;
     if (unreachable !== undefined) {
-      this.status = { state: 'failed', error: unreachable };
-      throw new ServerFailure('refused', unreachable);
+      const { failure, message } =
+        typeof unreachable === 'string' ? { failure: 'refused' as const, message: unreachable } : unreachable;
+      this.status = { state: 'failed', error: message, failure };
+      throw typeof unreachable === 'string' ? new ServerFailure(failure, message) : unreachable;
     }
     this.status = { state: 'connected', since: 0, info };
     this.sink.connected('first', info);
@@ -232,7 +235,9 @@ export class ScriptedConnection implements Connection {
     try {
       await this.ready();
     } catch (error) {
-      return { kind: 'unreachable', reason: messageOf(error), failure: 'refused' };
+      const signIn = signInIn(error);
+      const failure = signIn === undefined ? 'refused' : 'sign_in';
+      return { kind: 'unreachable', reason: messageOf(error), failure, ...(signIn && { signIn }) };
     }
     const recorded = resumedFrom === undefined ? outgoing.onSending?.() : undefined;
     if (recorded !== undefined) await recorded;

@@ -20,13 +20,16 @@ export interface AuditFilters {
 
 interface AuditPage {
   items: AuditLine[];
+  /** The number to go on after. */
   seq: number;
+  /** Present if lines after that number are there already, which may match. */
+  next?: string;
 }
 
 export interface AuditSource {
   /** The newest lines, the oldest of them first. */
   last(count: number): Promise<AuditLine[]>;
-  /** Some lines after this number, the oldest first, and the number to go on after; none if there are no more. */
+  /** Some lines after this number, the oldest first. A gateway ends a long search early: no lines and a `next`. */
   after(seq: number): Promise<AuditPage>;
   /** Before another attempt after a failure; absent if nothing can be followed there. */
   lookAgain?: () => Promise<void>;

@@ -27,7 +27,7 @@ export async function audit(line: CommandLine): Promise<number> {
   const [address, extra] = operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
   if (flags.stdio && (address !== undefined || flags.url !== undefined || flags.store !== undefined)) {
-    throw new UsageError('--stdio names the store; leave --url and --store out');
+    throw new UsageError('--stdio selects the store; leave out --url and --store');
   }
   const filters = filtersOf(flags);
   const limit = limitOf(flags);
@@ -74,8 +74,11 @@ function limitOf({ limit }: Flags): number | undefined {
 }
 
 async function* allLines(source: AuditSource): AsyncGenerator<string> {
-  for (let page = await source.after(0); page.items.length > 0; page = await source.after(page.seq)) {
+  for (let seq = 0; ;) {
+    const page = await source.after(seq);
     for (const line of page.items) yield `${jsonOf(line)}\n`;
+    if (page.items.length === 0 && page.next === undefined) return;
+    seq = page.seq;
   }
 }
 
@@ -91,7 +94,7 @@ async function follow(source: AuditSource, screen: Screen, limit: number): Promi
   if (lookAgain === undefined) {
     throw new Failure(
       'unreachable',
-      `no gateway is running that could be followed; without --follow, the lines in ${source.where} are listed`,
+      `--follow needs a running gateway, and there is none; leave it out to list the lines in ${source.where}`,
     );
   }
   const stop = new Stop(undefined);
@@ -111,7 +114,7 @@ async function follow(source: AuditSource, screen: Screen, limit: number): Promi
         away = false;
         print(page.items, screen);
         seq = page.seq;
-        if (page.items.length > 0) continue;
+        if (page.items.length > 0 || page.next !== undefined) continue;
       } catch (error) {
         if (!away) screen.note(messageOf(error));
         away = true;

@@ -39,7 +39,7 @@ export async function call(line: CommandLine): Promise<number> {
 function checkForm(operands: readonly string[]): void {
   const rest = operands.slice(2);
   const object = rest.find((word) => word.trimStart().startsWith('{'));
-  if (object !== undefined) throw new UsageError(`a JSON object goes into --args: --args ${quoteWord(object)}`);
+  if (object !== undefined) throw new UsageError(`give a JSON object with --args: --args ${quoteWord(object)}`);
   const bare = rest.find((word) => !word.includes('='));
   const hint = bare === undefined ? undefined : unquoted(['call', ...operands], 'call');
   if (hint !== undefined) throw new UsageError(`expected key=value, got '${bare}'${hint}`);
@@ -86,7 +86,7 @@ async function findTool(session: ServerSession, name: string): Promise<Tool | un
   const { screen, stop, label } = session;
   const tools = await listTools(session).catch((error: unknown) => {
     stop.signal.throwIfAborted();
-    screen.note(`the tools of ${label} cannot be listed (${messageOf(error)}); calling '${name}' all the same`);
+    screen.note(`the tools of ${label} cannot be listed (${messageOf(error)}); calling '${name}' without its schema`);
     return undefined;
   });
   const tool = tools?.find((each) => each.name === name);

@@ -49,7 +49,7 @@ export async function demo({ flags }: CommandLine): Promise<number> {
     return outcome === 'played' ? 0 : EXIT_CODES.interrupted;
   } catch (error) {
     if (stopped.signal.aborted) return EXIT_CODES.interrupted;
-    process.stderr.write(`meanwhile: the demo could not go on: ${messageOf(error)}\n`);
+    process.stderr.write(`meanwhile: the demo failed: ${messageOf(error)}\n`);
     return 1;
   } finally {
     await Promise.all([native.disconnect(), hub.close()]);

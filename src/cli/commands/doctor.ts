@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { configFor, configHint, type ProgramConfig } from '../config.ts';
+import { accountFor } from '../account/command-account.ts';
 import { parseDuration } from '../units.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
@@ -12,6 +13,7 @@ import { Stop } from '../stop.ts';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 import { wrap } from '../terminal/layout.ts';
+import type { IssuerProblem } from '../../main.ts';
 import { newClient, declineAll } from '../server/session.ts';
 import { eraName } from '../../lib/protocol.ts';
 
@@ -24,6 +26,12 @@ interface Diagnosis extends Findings {
   linkedIn?: ClientName;
 }
 
+/** An authorization server of the config file, and what is wrong with it. */
+interface IssuerDiagnosis {
+  issuer: string;
+  problems: IssuerProblem[];
+}
+
 interface DoctorTargets {
   servers: FoundServer[];
   /** Names of the servers that are disabled in the config file. */
@@ -34,13 +42,15 @@ interface DoctorTargets {
   warnings?: readonly string[];
   /** What is known without examining anything. */
   findings?: readonly Diagnosis[];
+  /** With the issuers that are examined, too. */
+  settings?: ProgramConfig['settings'];
 }
 
 /** Examines all servers at the same time and reports each as soon as it is done: a silent server delays no other. */
 export async function doctor(line: CommandLine): Promise<number> {
   const limit = limitIn(line.flags);
   const screen = new Screen(line.flags);
-  const { servers, disabled, note, warnings = [], findings = [] } = await serversFor(line);
+  const { servers, disabled, note, warnings = [], findings = [], settings } = await serversFor(line);
   const stop = new Stop(undefined);
   const known = new Map<FoundServer, Diagnosis>();
   if (note !== undefined) screen.note(`meanwhile: ${note}`);
@@ -52,26 +62,60 @@ export async function doctor(line: CommandLine): Promise<number> {
     screen.live?.show(`examining ${what}`);
   }
   const examined = servers.map(async (server) =>
-    diagnose(server, line.flags, limit, stop, (diagnosis) => {
-      known.set(server, diagnosis);
-      if (!screen.json) screen.printOwn(describe(diagnosis, screen));
-    }),
+    diagnose(
+      server,
+      line.flags,
+      limit,
+      stop,
+      async () => configFor(line),
+      (diagnosis) => {
+        known.set(server, diagnosis);
+        if (!screen.json) screen.printOwn(describe(diagnosis, screen));
+      },
+    ),
   );
-  await Promise.all(examined);
+  const issuers: IssuerDiagnosis[] = [];
+  const asked =
+    settings &&
+    diagnoseIssuers(settings, stop, (diagnosis) => {
+      issuers.push(diagnosis);
+      if (!screen.json) screen.printOwn(describeIssuer(diagnosis, screen));
+    });
+  await Promise.all([...examined, asked]);
   screen.live?.hide();
   stop.close();
   if (screen.json) {
     const all = [...servers.map((server) => known.get(server) ?? unfinished(server)), ...findings].map(asJson);
     screen.printJson({
       servers: [...all, ...disabled.map((server) => ({ server, ok: true, disabled: true, problems: [] }))],
+      ...(issuers.length > 0 && { issuers: issuers.map((each) => ({ ...each, ok: isWell(each) })) }),
     });
   }
   if (stop.signal.aborted) {
     const missing = servers.filter((server) => !known.has(server)).map(labelOf);
-    screen.note(`meanwhile: interrupted${missing.length === 0 ? '' : `; not known: ${missing.join(', ')}`}`);
+    screen.note(`meanwhile: interrupted${missing.length === 0 ? '' : `; not examined: ${missing.join(', ')}`}`);
     return EXIT_CODES.interrupted;
   }
-  return [...known.values(), ...findings].every(isWell) ? RESULT : SOMETHING_WRONG;
+  return [...known.values(), ...findings, ...issuers].every(isWell) ? RESULT : SOMETHING_WRONG;
+}
+
+/** Reports what was found, unless the person interrupts first. */
+async function diagnoseIssuers(
+  settings: ProgramConfig['settings'],
+  stop: Stop,
+  report: (diagnosis: IssuerDiagnosis) => void,
+): Promise<void> {
+  if (settings.auth.issuers.length === 0) return;
+  const { examineIssuers } = await import('../../main.ts');
+  try {
+    await stop.unless(
+      examineIssuers(settings, (issuer, problems) => {
+        if (!stop.signal.aborted) report({ issuer, problems });
+      }),
+    );
+  } catch (error) {
+    if (error !== stop.signal.reason) throw error;
+  }
 }
 
 function limitIn({ timeout: text = DEFAULT_LIMIT }: Flags): Limit {
@@ -88,11 +132,12 @@ async function serversFor(line: CommandLine): Promise<DoctorTargets> {
   const config = await configFor(line);
   const { servers, settings, file, disabled, warnings } = config;
   const { linked, findings } = await linkedServers();
-  if (servers.size + disabled.length + linked.length + findings.length === 0)
+  const { issuers } = settings.auth;
+  if (servers.size + disabled.length + linked.length + findings.length + issuers.length === 0)
     throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
   if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
   const all = [...servers].map(([name, server]) => configuredServer(name, server, settings));
-  return { servers: [...all, ...linked], disabled, note: whereFrom(config), warnings, findings };
+  return { servers: [...all, ...linked], disabled, note: whereFrom(config), warnings, findings, settings };
 }
 
 /** What the linked clients start is examined like a server. */
@@ -132,13 +177,15 @@ async function diagnose(
   flags: Flags,
   limit: Limit,
   stop: Stop,
+  loadConfig: () => Promise<ProgramConfig>,
   report: (diagnosis: Diagnosis) => void,
 ): Promise<void> {
   // Longer than our own limit, which has the better error message.
   const connectTimeoutMs = Math.max(server.connectTimeoutMs ?? 0, limit.ms * 2);
   // The whole list of tools shows whether the patterns match any.
   const { include: _include, exclude: _exclude, ...config } = server.config;
-  const client = newClient({ ...server, config, connectTimeoutMs }, flags);
+  const account = accountFor({ ...server, config }, loadConfig);
+  const client = newClient({ ...server, config, connectTimeoutMs }, flags, account);
   declineAll(client);
   try {
     const findings = await stop.unless(examine(client, server.config, limit));
@@ -147,6 +194,7 @@ async function diagnose(
     if (error !== stop.signal.reason) throw error;
   } finally {
     await client.disconnect();
+    await account?.close();
   }
 }
 
@@ -157,10 +205,10 @@ const identityOf = (server: FoundServer): Pick<Diagnosis, 'server' | 'kind' | 'l
 });
 
 function unfinished(server: FoundServer): Diagnosis {
-  return { ...identityOf(server), problems: [{ problem: 'interrupted before it was known' }] };
+  return { ...identityOf(server), problems: [{ problem: 'interrupted before the result was known' }] };
 }
 
-const isWell = ({ problems }: Findings): boolean => problems.length === 0;
+const isWell = ({ problems }: Pick<Findings, 'problems'>): boolean => problems.length === 0;
 
 function asJson(diagnosis: Diagnosis): Record<string, unknown> {
   const { server, kind, linkedIn, info, tools, roundTripMs, problems } = diagnosis;
@@ -199,12 +247,24 @@ function describe(diagnosis: Diagnosis, { style }: Screen): string {
       style.strong(server),
     ),
     ...(info ? [style.faint(paragraph(`capabilities: ${capabilities.join(', ') || 'none'}`, '  ', '    '))] : []),
-    ...problems.flatMap(({ problem, fix, output = [] }) => [
-      paragraph(`problem: ${clean(problem)}`, '  ', '    ').replace('problem:', style.bad('problem:')),
-      ...(output.length === 0 ? [] : ['  output:', ...output.map((line) => style.faint(`    ${line}`))]),
-      ...(fix === undefined ? [] : [paragraph(`fix: ${fix}`, '  ', '    ').replace('fix:', style.warning('fix:'))]),
-    ]),
+    ...describeProblems(problems, style),
   ].join('\n');
+}
+
+function describeIssuer({ issuer, problems }: IssuerDiagnosis, { style }: Screen): string {
+  const mark = problems.length === 0 ? style.good('✓') : style.bad('✗');
+  return [
+    `${mark} ${style.strong(cleanLine(issuer))}  issuer of access tokens`,
+    ...describeProblems(problems, style),
+  ].join('\n');
+}
+
+function describeProblems(problems: Findings['problems'], style: Screen['style']): string[] {
+  return problems.flatMap(({ problem, fix, output = [] }) => [
+    paragraph(`problem: ${clean(problem)}`, '  ', '    ').replace('problem:', style.bad('problem:')),
+    ...(output.length === 0 ? [] : ['  output:', ...output.map((line) => style.faint(`    ${line}`))]),
+    ...(fix === undefined ? [] : [paragraph(`fix: ${fix}`, '  ', '    ').replace('fix:', style.warning('fix:'))]),
+  ]);
 }
 
 function describeDisabled(server: string, { style }: Screen): string {

@@ -36,7 +36,7 @@ export async function importServers({ operands, flags }: CommandLine): Promise<n
   try {
     const backup = before === undefined ? undefined : new LinkRecords(machine).backUp('config', file, before);
     make(change);
-    const kept = backup === undefined ? '' : `; the file before: ${cleanLine(backup)}`;
+    const kept = backup === undefined ? '' : `; backup: ${cleanLine(backup)}`;
     screen.printOwn(`${screen.style.good('✓')} ${count(servers.size)} imported${kept}`);
   } catch (error) {
     throw new Failure('unexpected', `${file}: ${messageOf(error)}`, {}, { cause: error });

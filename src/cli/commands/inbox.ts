@@ -24,7 +24,7 @@ interface Inbox {
 }
 
 const NOT_FOUND = 404;
-const NONE = 'no question is waiting';
+const NONE = 'there are no open questions';
 
 export async function inbox(line: CommandLine): Promise<number> {
   const { flags } = line;
@@ -48,7 +48,7 @@ function questionIn({ operands, flags }: CommandLine): string | undefined {
   const [id, extra] = operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
   if (id !== undefined && /^https?:/i.test(id))
-    throw new UsageError(`the address of the gateway goes into --url ${id}`);
+    throw new UsageError(`give the address of the gateway with --url ${id}`);
   if (id !== undefined && flags.follow) throw new UsageError('--follow is for all questions, not for one');
   if (flags.answer !== undefined && id === undefined) {
     throw new UsageError(`--answer is for one question: meanwhile inbox <id> --answer '…'`);
@@ -124,7 +124,7 @@ async function questionOf(api: ApiClient, id: string): Promise<Question> {
     return await api.get<Question>(`questions/${encodeURIComponent(id)}`);
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.status !== NOT_FOUND) throw error;
-    throw new Failure('refused', `${error.message}; meanwhile inbox lists the questions that wait`);
+    throw new Failure('refused', `${error.message}; meanwhile inbox lists the open questions`);
   }
 }
 
@@ -191,7 +191,7 @@ async function answerAll(box: Inbox, following: boolean): Promise<number> {
     if (question === undefined) for (const { id } of waiting) seen.later.add(id);
     else if (question === 'interrupted' || !(await askOne(box, prompter, open, question, seen, ending))) {
       if (following) return RESULT;
-      throw new Failure('interrupted', 'interrupted; what is not answered stays open');
+      throw new Failure('interrupted', 'interrupted; unanswered questions stay open');
     }
   }
   return RESULT;
@@ -244,7 +244,7 @@ async function choose(
     { value: undefined, label: 'None of them', hint: 'leave them open; also Esc' },
   ];
   const count = `${waiting.length}${more ? ' and more' : ''}`;
-  const chosen = await prompter.choose(ending, `${count} questions wait for an answer, the oldest first`, options);
+  const chosen = await prompter.choose(ending, `${count} open questions, oldest first`, options);
   if (chosen.kind === 'interrupted') return 'interrupted';
   return chosen.kind === 'answered' ? chosen.value : undefined;
 }

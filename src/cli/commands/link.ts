@@ -35,7 +35,7 @@ export async function link(line: CommandLine): Promise<number> {
   const machine = thisMachine();
   const names = operands.length > 0 ? clientsNamed(operands) : presentClients(machine);
   if (names.length === 0) {
-    throw new UsageError('no MCP client was found on this machine; name one to link it all the same');
+    throw new UsageError('no MCP client was found on this machine; name a client to link it anyway');
   }
   const screen = new Screen(flags);
   const startFor = await starter(line, screen);
@@ -49,7 +49,7 @@ export async function link(line: CommandLine): Promise<number> {
       links.push(outcome.link);
       showChange(outcome.link, screen);
     } else if (outcome.kind === 'linked') {
-      screen.printOwn(`${screen.style.strong(client.title)}  ${cleanLine(file)}: linked already`);
+      screen.printOwn(`${screen.style.strong(client.title)}  ${cleanLine(file)}: already linked`);
     } else {
       failed = true;
       screen.note(`meanwhile: ${client.title} is not linked: ${file}: ${outcome.problem}`);
@@ -76,7 +76,7 @@ async function starter(line: CommandLine, screen: Screen): Promise<(endpoint: 'a
   const file = config.file === undefined ? undefined : resolve(config.file);
   if (file === undefined) {
     screen.note(
-      `there is no config file, so the clients get the demo server; ${configHint(config)}; meanwhile import makes one`,
+      `there is no config file, so the clients get the demo server; ${configHint(config)}; meanwhile import creates one`,
     );
   }
   return (endpoint) => commandStart(program, endpoint, file);
@@ -139,7 +139,7 @@ function linkOne(each: Link, records: LinkRecords, screen: Screen): boolean {
       ...(earlier?.madeFolder !== undefined && { madeFolder: earlier.madeFolder }),
     };
     makeRecorded(each, record, earlier, records);
-    const kept = backup === null ? '' : `; the file before: ${cleanLine(backup)}`;
+    const kept = backup === null ? '' : `; backup: ${cleanLine(backup)}`;
     screen.printOwn(`${screen.style.good('✓')} ${client.title} is linked: ${client.afterwards}${kept}`);
     return true;
   } catch (error) {

@@ -68,11 +68,14 @@ function described({ target, type, error, tookMs }: TestOutcome): string[] {
 /** Shows what waits at a running gateway, and what was given up. */
 async function list(line: CommandLine, address: string | undefined): Promise<number> {
   const { api } = await openGateway(line, address);
-  const { items } = await api.get<{ items: Notice[] }>('notifications');
+  const { items, dropped } = await api.get<{ items: Notice[]; dropped: number }>('notifications');
   const screen = new Screen(line.flags);
-  if (screen.json) screen.printJson({ notifications: items });
+  if (screen.json) screen.printJson({ notifications: items, dropped });
   else if (items.length === 0) screen.printOwn('No notification waits, and none has failed.');
   else screen.printOwn(table([['target', 'about', 'state', 'attempts', 'queued', 'last error'], ...items.map(row)]));
+  if (!screen.json && dropped > 0) {
+    screen.printOwn(`${dropped} dropped since yesterday (UTC) before they were sent: too many waited.`);
+  }
   return RESULT;
 }
 

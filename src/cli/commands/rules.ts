@@ -131,14 +131,14 @@ async function init(line: CommandLine): Promise<number> {
   );
   for (const each of read) if ('problem' in each) screen.note(`${each.name} is left out: ${each.problem}`);
   const sorted = read.flatMap((each) => ('tools' in each ? [sortTools(each.name, each.tools)] : []));
-  if (sorted.length === 0) throw new Failure('unreachable', 'the tools of no server could be read');
+  if (sorted.length === 0) throw new Failure('unreachable', 'the tools could not be read from any server');
   const { rules: proposed, text } = propose(sorted);
   if (screen.json) screen.printJson({ rules: proposed, servers: sorted });
   else {
     screen.printOwn(text);
-    screen.note(`Read it, change what you want, and put it into "meanwhile" of ${loaded.file ?? 'your config file'}.`);
+    screen.note(`Review the rules, then put them into "meanwhile" of ${loaded.file ?? 'your config file'}.`);
     if (settings.rules.length > 0)
-      screen.note(`It has ${settings.rules.length} rules already: the first that matches decides.`);
+      screen.note(`It already has ${settings.rules.length} rules; the first rule that matches decides.`);
   }
   return RESULT;
 }

@@ -6,7 +6,7 @@ import { UsageError, type CommandLine } from '../flags.ts';
 import { closeInTime, untilStopped } from '../until-stopped.ts';
 
 /** For a person who started it on a terminal. */
-const WAITING = 'meanwhile: this is an MCP server, waiting for a client on standard input; meanwhile --help shows more';
+const WAITING = 'meanwhile: this is an MCP server, waiting for a client on standard input; see meanwhile --help';
 
 const LAST_OUTPUT_MS = 1000;
 

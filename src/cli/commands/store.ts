@@ -38,7 +38,7 @@ export async function store(line: CommandLine): Promise<number> {
   for (const [flag, only] of ONLY_OF) {
     if (flags[flag] !== undefined && action !== only) throw new UsageError(`--${flag} is not for store ${name}`);
   }
-  if (flags.stdio && flags.store !== undefined) throw new UsageError('either --stdio or --store names the store');
+  if (flags.stdio && flags.store !== undefined) throw new UsageError('give either --stdio or --store');
   const { settings } = await configFor(line, flags.stdio ? 'stdio' : 'http');
   return action(settings, flags);
 }

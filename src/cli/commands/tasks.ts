@@ -69,8 +69,8 @@ function withSessionHint(error: unknown, { client, flags }: ServerSession): unkn
   if (flags.session === client.sessionId) return error;
   const hint =
     flags.session === undefined
-      ? 'this server may keep tasks by session: give the one that the task was made in with --session ID'
-      : `the server does not know the session '${cleanLine(flags.session)}' any more, and with it went its tasks`;
+      ? 'this server may keep tasks per session: give the session of the task with --session ID'
+      : `the server no longer knows the session '${cleanLine(flags.session)}' and its tasks`;
   const { kind, message, code, data } = error;
   return new TaskClientError(kind, `${message}\n${hint}`, { code, data });
 }

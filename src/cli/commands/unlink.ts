@@ -59,7 +59,9 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
 function forget(record: LinkRecord, records: LinkRecords, title: string, isNamed: boolean, screen: Screen): void {
   if (isNamed || readText(record.file) !== undefined) return records.drop(record, false);
   const way = `meanwhile unlink ${record.client}`;
-  screen.note(`meanwhile: ${title} has no file any more: ${record.file}; ${way} forgets it`);
+  screen.note(
+    `meanwhile: the config file of ${title} no longer exists: ${record.file}; ${way} removes the record of the link`,
+  );
 }
 
 /**
@@ -118,8 +120,8 @@ function unlinkOne(undo: Undo, records: LinkRecords, screen: Screen): boolean {
     const backup = exact ? undefined : records.backUp(name, file, before);
     make(undo);
     if (record !== undefined) records.drop(record, exact);
-    const kept = backup === undefined ? '' : `; the file before: ${cleanLine(backup)}`;
-    screen.printOwn(`${screen.style.good('✓')} ${title} is not linked any more${kept}`);
+    const kept = backup === undefined ? '' : `; backup: ${cleanLine(backup)}`;
+    screen.printOwn(`${screen.style.good('✓')} ${title} is no longer linked${kept}`);
     return true;
   } catch (error) {
     screen.note(`meanwhile: ${title} is not changed: ${file}: ${messageOf(error)}`);

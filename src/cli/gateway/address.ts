@@ -23,7 +23,7 @@ export function baseUrl(text: string): string {
   const url = URL.canParse(withScheme) ? new URL(withScheme) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UsageError(
-      `'${text}' is not a URL; give the address of a gateway, such as http://127.0.0.1:8080, or none for the one of the config file`,
+      `'${text}' is not a URL; give the address of a gateway, such as http://127.0.0.1:8080, or leave it out to use the config file`,
     );
   }
   url.pathname = url.pathname.replace(OWN_PATH, '');
@@ -59,7 +59,7 @@ export async function gatewayAddress(line: CommandLine, operand: string | undefi
   const base = configuredBase(settings);
   if (base === undefined) {
     throw new UsageError(
-      `the config file leaves the port open (port 0); give the address of the gateway, as in meanwhile ${line.command} http://127.0.0.1:8080`,
+      `the config file does not fix the port (port 0); give the address of the gateway, as in meanwhile ${line.command} http://127.0.0.1:8080`,
     );
   }
   return { base, token: token ?? configuredToken(settings) };

@@ -165,15 +165,15 @@ export class ApiClient {
   #notKnown(): string {
     return this.#gateway.secret.kind === 'token'
       ? `the gateway at ${this.where} does not know this token: give one of its auth.tokens with --token, or in MEANWHILE_TOKEN`
-      : `the gateway at ${this.where} does not know the key that was left for it: it has just been started again, or is another one; ` +
+      : `the gateway at ${this.where} does not accept the stored key: it was restarted, or it is another gateway; ` +
           'try again, or give a token with --token';
   }
 
   #tooOld(status: number): Failure {
     return new Failure(
       'refused',
-      `${this.where} has no API for this command (HTTP ${status}): it is no gateway, or one of an earlier version; update it, and ` +
-        'start it again',
+      `${this.where} has no API for this command (HTTP ${status}): it is not a gateway, or its version is too old; update it, and ` +
+        'restart it',
     );
   }
 }
@@ -230,7 +230,10 @@ class Silence {
 
   constructor(over: AbortSignal) {
     this.signal = AbortSignal.any([over, this.#controller.signal]);
-    this.#timer = setTimeout(() => this.#controller.abort(new Error('nothing was heard for a while')), SILENCE_MS);
+    this.#timer = setTimeout(
+      () => this.#controller.abort(new Error('the gateway sent nothing for a while')),
+      SILENCE_MS,
+    );
   }
 
   heard(): void {

@@ -59,14 +59,14 @@ function notRunning({ command, flags }: CommandLine): Failure {
   return new Failure(
     'unreachable',
     `no gateway${whose} is running for this user on this machine; start one with meanwhile serve (with the same --config and ` +
-      `--store), or name one: meanwhile ${command} --url http://HOST:PORT --token TOKEN`,
+      `--store), or give its address: meanwhile ${command} --url http://HOST:PORT --token TOKEN`,
   );
 }
 
 function noKey(base: string, { command }: CommandLine): Failure {
   return new Failure(
     'refused',
-    `the gateway at ${base} needs a token, since no gateway of this user has left its key for that address; give it with ` +
+    `the gateway at ${base} needs a token, because this user has no key for it; give the token with ` +
       `--token, or in MEANWHILE_TOKEN. A gateway on this machine is found without an address: meanwhile ${command} [--config FILE] [--store PATH]`,
   );
 }

@@ -11,8 +11,8 @@ export function placeOf({ server, tool }: { server: string; tool?: string }): st
 
 /** What is asked, on one line. */
 export function subjectOf({ kind, mode, message, params = {} }: Question): string {
-  if (kind === 'roots') return '(asks for the folders of the client)';
-  if (kind === 'sampling') return '(asks for the answer of a model)';
+  if (kind === 'roots') return '(asks for the roots of the client)';
+  if (kind === 'sampling') return '(asks for a model response)';
   const text = cleanLine(message ?? params['message']);
   return mode === 'url' ? `${text} ${cleanLine(params['url'])}`.trim() : text;
 }
@@ -28,16 +28,16 @@ const ENDED: Record<Exclude<QuestionStatus, 'open'>, string> = {
   declined: 'already declined',
   cancelled: 'already cancelled',
   rejected: 'already rejected',
-  expired: 'over: the time to answer has run out',
-  lost: 'over: the call that asked it is gone',
+  expired: 'expired',
+  lost: 'no longer open: the call that asked it was lost',
 };
 
 const VIA: Record<string, string> = {
-  console: 'at the console',
-  terminal: 'at a terminal',
+  console: 'in the console',
+  terminal: 'in a terminal',
   link: 'with a link in a message',
   client: 'in its client',
-  tools: 'with the tools of the hub',
+  tools: 'with hub tools',
 };
 
 /** Answers that no person gave. */

@@ -29,7 +29,7 @@ export async function askQuestion(
   await prompter.say(contextOf(question));
   if (question.secret) await prompter.say(SECRET, 'warn');
   if (question.kind === 'roots') {
-    await prompter.say('Only its client can answer this.', 'warn');
+    await prompter.say('Only the client can answer this question.', 'warn');
     return 'later';
   }
   let refused: RefusedForm | undefined;
@@ -120,7 +120,7 @@ async function send(api: ApiClient, id: string, body: AnswerBody): Promise<Sent>
 async function late(
   prompter: Prompter,
   question: Question | undefined,
-  otherwise = 'The question is over.',
+  otherwise = 'The question is no longer open.',
 ): Promise<'late'> {
   await prompter.end(question === undefined ? otherwise : `The question is ${endOf(question)}.`);
   return 'late';
@@ -149,7 +149,7 @@ function contextOf(question: Question): string {
       : ` ${cleanLine(stringifyExact(question.arguments))}`;
   return [
     ...(tool === undefined ? [] : [shortenText(`in ${cleanLine(tool)}${given}`, LONGEST_ARGUMENTS)]),
-    `called by ${callerOf(question)}; it has waited for ${waitOf(question)}`,
-    ...(presented ? ['its client is being asked, too: the first answer counts'] : []),
+    `called by ${callerOf(question)}; waiting for ${waitOf(question)}`,
+    ...(presented ? ['the client shows the question, too: the first answer counts'] : []),
   ].join('\n');
 }

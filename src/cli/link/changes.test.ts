@@ -18,8 +18,8 @@ test('L-1: a file that another program has changed since it was shown is left al
   const folder = await temporaryFolder();
   const file = join(folder, 'a.json');
   writeFileSync(file, 'theirs');
-  expect(() => make(change(file, 'shown', 'ours'))).toThrow('it was changed by another program just now');
-  expect(() => make(change(file, undefined, 'ours'))).toThrow('it was changed by another program just now');
+  expect(() => make(change(file, 'shown', 'ours'))).toThrow('another program has just changed it');
+  expect(() => make(change(file, undefined, 'ours'))).toThrow('another program has just changed it');
   expect(readFileSync(file, 'utf8')).toBe('theirs');
   make(change(file, 'theirs', 'ours'));
   expect(readFileSync(file, 'utf8')).toBe('ours');

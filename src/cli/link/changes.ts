@@ -39,7 +39,10 @@ export async function confirm(count: number, { yes }: Flags, screen: Screen): Pr
   if (yes) return;
   const these = count === 1 ? 'this change' : `these ${count} changes`;
   if (!screen.attended) {
-    throw new Failure('unanswered', `nothing was changed: there is no terminal to ask on; --yes makes ${these}`);
+    throw new Failure(
+      'unanswered',
+      `nothing was changed: there is no terminal to confirm on; --yes makes ${these} without asking`,
+    );
   }
   const asked = await new Prompter().choose(new AbortController().signal, `Make ${these}?`, [
     { value: true, label: 'Yes' },
@@ -51,7 +54,7 @@ export async function confirm(count: number, { yes }: Flags, screen: Screen): Pr
 
 /** Returns the first folder that had to be made. Throws if the file is not what the person has seen, or cannot be written. */
 export function make({ file, before, after, madeFolder }: Change): string | undefined {
-  if (readText(file) !== before) throw new Error('it was changed by another program just now; run the command again');
+  if (readText(file) !== before) throw new Error('another program has just changed it; run the command again');
   try {
     if (after !== undefined) return replaceFile(file, after);
     removeFile(file, madeFolder);

@@ -28,7 +28,7 @@ export async function linkedClients(): Promise<LinkedClient[]> {
   const startOf = ({ client, file }: LinkRecord): LinkedClient['start'] => {
     const entry = CLIENTS[client].format.read(readText(file) ?? '')[ENTRY_NAME];
     if (entry === undefined)
-      return { problem: `its file has no entry for Meanwhile any more: ${file}`, fix: linkAgain(client) };
+      return { problem: `its file no longer has an entry for Meanwhile: ${file}`, fix: linkAgain(client) };
     const translation = translate(client, entry);
     if (translation.kind === 'server') return { config: configOf(translation.entry) };
     const why = translation.kind === 'skipped' ? translation.why : translation.problem;

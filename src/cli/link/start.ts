@@ -22,7 +22,7 @@ export function thisProgram(
   const folders = real.split(sep);
   if (folders.some((folder) => ONE_TIME_FOLDER.test(folder))) {
     throw new UsageError(
-      'this copy is in the cache of npx or the like, which may be emptied at any time; the clients would not find it\n' +
+      'this copy is in a package cache, such as that of npx, which may be emptied at any time; clients would not find it\n' +
         'install it first: npm install -g meanwhile; or link to a running gateway with --url http://127.0.0.1:8080',
     );
   }

@@ -64,7 +64,7 @@ const UNKNOWN_KEYS = ['oauth', 'auth', 'headersHelper', 'authProviderType'];
 function entryOf(raw: Raw, text: TextWriter, notes: string[]): Entry | undefined {
   const ignored = UNKNOWN_KEYS.filter((key) => raw[key] !== undefined);
   if (ignored.length > 0)
-    notes.push(`${ignored.join(', ')} cannot be imported: give it headers if it asks who you are`);
+    notes.push(`${ignored.join(', ')} cannot be imported; add headers if the server requires authorization`);
   const url = URL_KEYS.map((key) => raw[key]).find((value) => value !== undefined);
   if (typeof raw['command'] === 'string') {
     const { command, args, env, cwd, envFile } = raw;

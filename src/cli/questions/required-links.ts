@@ -5,10 +5,9 @@ import { Failure } from '../failure.ts';
 import { askLink } from '../terminal/ask-link.ts';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { Prompter } from '../terminal/prompter.ts';
+import { URL_ELICITATION_REQUIRED } from '../../lib/rpc-error.ts';
 import type { ServerSession } from '../server/session.ts';
 import { isObject } from '../../lib/values.ts';
-
-const LINKS_REQUIRED = -32042;
 
 export interface RequiredLink {
   message: string;
@@ -16,7 +15,7 @@ export interface RequiredLink {
 }
 
 export function requiredLinks(error: unknown): RequiredLink[] {
-  if (!(error instanceof TaskClientError) || error.code !== LINKS_REQUIRED) return [];
+  if (!(error instanceof TaskClientError) || error.code !== URL_ELICITATION_REQUIRED) return [];
   const listed = isObject(error.data) ? error.data['elicitations'] : undefined;
   return (Array.isArray(listed) ? listed : []).flatMap((each: unknown) =>
     isObject(each) && typeof each['url'] === 'string' ? [{ message: clean(each['message']), url: each['url'] }] : [],

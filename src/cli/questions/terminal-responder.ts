@@ -100,7 +100,7 @@ export class TerminalResponder {
 
   #sample(pending: PendingSample): void {
     this.#question(pending, {
-      asks: ' for the answer of a model',
+      asks: ' for a model response',
       prepared: this.#options.prepared.forSample(),
       ask: askSample,
       answer: (answer: SampleAnswer) => {

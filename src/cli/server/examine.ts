@@ -89,8 +89,8 @@ const isGone = (error: unknown): boolean =>
 function strayProblem({ first, more }: NonNullable<ServerOutput['stray']>): Problem {
   const others = more === 0 ? '' : ` and ${more} more ${more === 1 ? 'line' : 'lines'}`;
   return {
-    problem: `it writes text to standard output, where only messages belong: ${JSON.stringify(first)}${others}`,
-    fix: 'let it log to standard error: many clients report such lines as errors, or give up on the server',
+    problem: `it writes text to standard output, which is reserved for messages: ${JSON.stringify(first)}${others}`,
+    fix: 'make it log to standard error: many clients report such lines as errors, or give up on the server',
   };
 }
 
@@ -102,7 +102,7 @@ function patternProblem(pattern: string): Problem {
 }
 
 function late(what: string, reached: boolean, config: ServerConfig, { text }: Limit): Problem {
-  const more = 'if it only needs longer, give it more time with --timeout';
+  const more = 'if it only needs more time, give it a longer --timeout';
   if (reached) return { problem: `${what}: no answer within ${text}`, fix: more };
   const problem = `no MCP answer within ${text}`;
   return { problem, fix: `${fixFor('timeout', config, 'command line')}; ${more}` };
@@ -119,11 +119,11 @@ export function toolProblems(listed: readonly unknown[], { tasks }: Pick<ServerI
     ...(nameless === 0 ? [] : [{ problem: `${nameless} of its tools have no name`, fix: 'give each tool a name' }]),
     ...[...twice].map((name) => ({
       problem: `there are several tools named '${name}'`,
-      fix: 'give each tool a name of its own',
+      fix: 'give each tool a unique name',
     })),
     ...shapeless.map(({ name }) => ({
       problem: `the input schema of '${cleanLine(name)}' is not of the type object`,
-      fix: 'clients refuse such tools; use {"type": "object"} for one without arguments',
+      fix: 'clients refuse such tools; use {"type": "object"} for a tool without arguments',
     })),
     ...stranded.map(({ name }) => ({
       problem: `'${cleanLine(name)}' only runs as a task, but the server offers no tasks`,

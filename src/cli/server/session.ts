@@ -4,6 +4,8 @@ import type { ServerInfo } from '../../core/ports.ts';
 import type { Tool } from '../../client/types.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
+import { accountFor, type CommandAccount } from '../account/command-account.ts';
+import { askToSignIn } from '../account/ask.ts';
 import { configFor } from '../config.ts';
 import { parseDuration } from '../units.ts';
 import { Failure } from '../failure.ts';
@@ -41,7 +43,12 @@ export async function withServer(
   if (flags.session !== undefined && !('url' in server.config)) {
     throw new UsageError('--session is for servers with a URL; this one is a command');
   }
-  const client = newClient(server, flags);
+  const account = accountFor(
+    server,
+    async () => configFor(line),
+    screen.attended ? async (signIn) => askToSignIn(screen, signIn) : undefined,
+  );
+  const client = newClient(server, flags, account);
   const printed = new ServerOutput(client);
   // Other commands do not ask the person.
   if (command !== 'call' && command !== 'tasks') declineAll(client);
@@ -50,7 +57,8 @@ export async function withServer(
   let keepSession = flags.session !== undefined;
   try {
     screen.live?.show(`connecting to ${label}`);
-    const info = await stop.unless(client.connect());
+    const connect = async (): Promise<ServerInfo> => client.connect();
+    const info = await stop.unless(account === undefined ? connect() : account.connect(connect));
     screen.live?.hide();
     const session: ServerSession = {
       client,
@@ -71,6 +79,7 @@ export async function withServer(
     screen.live?.hide();
     stop.onInterrupt(undefined);
     await client.disconnect({ keepSession });
+    await account?.close();
     stop.close();
   }
 }
@@ -92,7 +101,7 @@ function openStop({ timeout: text }: Flags): Stop {
 }
 
 /** All commands declare the same capabilities: some servers hide tools from clients that cannot be asked. */
-export function newClient(server: FoundServer, { session }: Flags): TaskClient {
+export function newClient(server: FoundServer, { session }: Flags, account?: CommandAccount): TaskClient {
   const options = {
     name: 'meanwhile',
     elicitation: true,
@@ -101,7 +110,7 @@ export function newClient(server: FoundServer, { session }: Flags): TaskClient {
     ...(session !== undefined && { sessionId: session }),
   };
   // Big numbers are printed with all their digits.
-  return new TaskClient(server.config, options, (value) => value);
+  return new TaskClient(server.config, options, (value) => value, account?.account);
 }
 
 /** For commands that ask the person nothing. */

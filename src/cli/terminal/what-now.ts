@@ -29,9 +29,9 @@ export async function whatNow(prompter: Prompter, stoppable: Stoppable, over: Ab
 function optionsFor(stoppable: Stoppable): [Option<Decision>, ...Option<Decision>[]] {
   if (stoppable.kind === 'task') {
     return [
-      { value: 'leave', label: 'Stop waiting', hint: 'the task goes on; also Ctrl-C' },
+      { value: 'leave', label: 'Stop waiting', hint: 'the task continues; also Ctrl-C' },
       { value: 'cancel', label: 'Cancel the task' },
-      { value: 'go on', label: 'Go on waiting', hint: 'also Esc' },
+      { value: 'go on', label: 'Keep waiting', hint: 'also Esc' },
     ];
   }
   return [
@@ -43,6 +43,6 @@ function optionsFor(stoppable: Stoppable): [Option<Decision>, ...Option<Decision
 
 const LEAVE: Record<Leaving, Option<Decision>[]> = {
   possible: [{ value: 'leave', label: 'Leave it running', hint: 'the server keeps it; you can come back' }],
-  uncertain: [{ value: 'leave', label: 'Leave it', hint: 'not known whether the server, now away, still has it' }],
+  uncertain: [{ value: 'leave', label: 'Leave it', hint: 'the server is unreachable, and may have lost it' }],
   impossible: [],
 };

@@ -35,10 +35,10 @@ async function get(url: URL, token: string | undefined): Promise<{ ok: boolean; 
 function whyNot(status: number, text: string, url: string): string {
   switch (status) {
     case 401:
-      return `the gateway at ${url} wants a token that it knows: give it with --token, or in MEANWHILE_TOKEN`;
+      return `the gateway at ${url} requires a valid token: give it with --token, or in MEANWHILE_TOKEN`;
     case 403:
       return `the gateway at ${url} refuses this address: ${/"message":"([^"]*)"/.exec(text)?.[1] ?? 'HTTP 403'}`;
     default:
-      return `${url} does not answer with metrics (HTTP ${status}); is it a gateway, and not too old?`;
+      return `${url} does not answer with metrics (HTTP ${status}); check that it is a gateway of a recent version`;
   }
 }

@@ -57,9 +57,9 @@ export function titleOf({ gateway, principal, operator }: Me, where: string, now
 
 export function questionSection(questions: readonly Question[], { style, now }: ViewOptions): Section {
   const count = questions.length;
-  const wait = count === 1 ? '1 question waits' : `${count} questions wait`;
+  const wait = count === 1 ? '1 open question' : `${count} open questions`;
   return {
-    heading: count === 0 ? 'no question waits' : `${wait} for an answer (meanwhile inbox)`,
+    heading: count === 0 ? 'no open questions' : `${wait} (meanwhile inbox)`,
     rows: questions.map((question) => [placeOf(question), waitOf(question, now), subjectOf(question)]),
     paint: style.warning,
   };

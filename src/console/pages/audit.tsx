@@ -62,7 +62,7 @@ export function Audit(): JSX.Element {
       {found.problem !== undefined && <Notice tone="warn">{found.problem}</Notice>}
       {found.items.length > 0 && <Table items={found.items} />}
       {found.items.length === 0 && !found.loading && found.problem === undefined && (
-        <Nothing filtered={Boolean(kind || server || text)} />
+        <Nothing filtered={Boolean(kind || server || text)} more={found.more} />
       )}
       {found.more && (
         <button type="button" class="load" onClick={found.readMore}>
@@ -73,7 +73,9 @@ export function Audit(): JSX.Element {
   );
 }
 
-function Nothing({ filtered }: { filtered: boolean }): JSX.Element {
+function Nothing({ filtered, more }: { filtered: boolean; more: boolean }): JSX.Element {
+  // One request searches for some seconds.
+  if (more) return <Empty icon="search" title="No line matches so far" />;
   if (filtered) return <Empty icon="search" title="No line matches" />;
   return (
     <Empty icon="audit" title="Nothing is recorded yet">

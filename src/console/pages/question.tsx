@@ -38,7 +38,14 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
         <Avatar name={server} />
         <div>
           <h2 tabIndex={-1}>
-            {server} <span class="light">{question.approval === undefined ? 'asks' : 'needs approval'}</span>
+            {server}{' '}
+            <span class="light">
+              {question.signIn === true
+                ? 'needs a sign-in'
+                : question.approval === undefined
+                  ? 'asks'
+                  : 'needs approval'}
+            </span>
           </h2>
           <p class="muted">
             {kindOf(question)}

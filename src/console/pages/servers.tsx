@@ -15,6 +15,7 @@ import { Split } from '../ui/split.tsx';
 import { Avatar, Command, Empty, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { get, messageOf, post } from '../wire/api.ts';
 import type { LogLine, Server } from '../../lib/api-items.ts';
+import { Account } from './account.tsx';
 import { DemoHint } from './demo-hint.tsx';
 import { Trouble, Unread } from './trouble.tsx';
 import { Tools } from './tools.tsx';
@@ -154,6 +155,7 @@ function ServerView({
           A client of {server.principal} added this server. Only {server.principal} can connect to it and try its tools.
         </Notice>
       )}
+      {server.principal === undefined && server.transport === 'http' && <Account server={server} />}
       <Tools server={server} opened={tool} />
       {typeof server.instructions === 'string' && server.instructions !== '' && (
         <Section title="Instructions">

@@ -1,23 +1,106 @@
-import type { JSX } from 'preact';
+import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { launchLink } from '../launch-link.ts';
-import { signIn } from '../state/live.ts';
+import { readIssuers, signIn, signInWith, type IssuerChoice, type IssuerToLeave } from '../state/live.ts';
 import { Logo } from '../ui/icons.tsx';
 import { Command, Notice } from '../ui/parts.tsx';
 import { messageOf } from '../wire/api.ts';
 
-export function SignIn({
-  reason,
-  problem: given,
-}: {
+interface SignInProps {
   reason?: string | undefined;
   problem?: string | undefined;
+  /** Where the person, who has signed out here, is still signed in. */
+  issuer?: IssuerToLeave | undefined;
+}
+
+export function SignIn({ reason, problem, issuer }: SignInProps): JSX.Element {
+  const [issuers, setIssuers] = useState<readonly IssuerChoice[]>();
+  const first = useRef<HTMLButtonElement>(null);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // Without them, there are still the other ways.
+    readIssuers().then(setIssuers, () => setIssuers([]));
+  }, []);
+  // When it is known what comes first: a focus that moves would disturb.
+  useEffect(() => {
+    if (issuers !== undefined) (first.current ?? input.current)?.focus();
+  }, [issuers]);
+  return (
+    <main class="sign-in">
+      <div class="form">
+        <Logo />
+        <h1>Meanwhile</h1>
+        <p class="muted">Answer what your tools ask, and watch what they do.</p>
+        {reason !== undefined && <Notice tone="info">{reason}</Notice>}
+        {issuer !== undefined && (
+          <Notice tone="info">
+            You have signed out here. You are still signed in with {issuer.title}.{' '}
+            <a href={issuer.url} rel="noreferrer">
+              Sign out there, too
+            </a>
+          </Notice>
+        )}
+        {issuers !== undefined && issuers.length > 0 && <Issuers issuers={issuers} first={first} />}
+        <KeyForm problem={problem} input={input} isSecond={issuers !== undefined && issuers.length > 0} />
+      </div>
+    </main>
+  );
+}
+
+function Issuers({
+  issuers,
+  first,
+}: {
+  issuers: readonly IssuerChoice[];
+  first: RefObject<HTMLButtonElement | null>;
 }): JSX.Element {
+  const [problem, setProblem] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const choose = async (choice: IssuerChoice): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      await signInWith(choice);
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+    // Also when it went well: a person who comes back with the button of the browser finds the page as it was.
+    setBusy(false);
+  };
+  return (
+    <div class="issuers">
+      {issuers.map((choice, index) => (
+        <button
+          key={choice.issuer}
+          {...(index === 0 && { ref: first })}
+          type="button"
+          class="primary wide"
+          disabled={busy}
+          onClick={() => void choose(choice)}
+        >
+          Sign in with {choice.title}
+        </button>
+      ))}
+      {problem !== undefined && (
+        <p class="mistake" role="alert">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface KeyFormProps {
+  problem: string | undefined;
+  input: RefObject<HTMLInputElement | null>;
+  /** There are better ways above it. */
+  isSecond: boolean;
+}
+
+function KeyForm({ problem: given, input, isSecond }: KeyFormProps): JSX.Element {
   const [key, setKey] = useState('');
   const [problem, setProblem] = useState(given);
   const [busy, setBusy] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
   const submit = async (): Promise<void> => {
     if (key.trim() === '') {
       setProblem('Paste a token or a launch key first.');
@@ -34,49 +117,43 @@ export function SignIn({
     }
   };
   return (
-    <main class="sign-in">
-      <form
-        noValidate
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
-        <Logo />
-        <h1>Meanwhile</h1>
-        <p class="muted">Answer what your tools ask, and watch what they do.</p>
-        {reason !== undefined && <Notice tone="info">{reason}</Notice>}
-        <div class={`field ${problem === undefined ? '' : 'wrong'}`}>
-          <label for="key">Token or launch key</label>
-          <input
-            ref={input}
-            id="key"
-            type="password"
-            autocomplete="current-password"
-            value={key}
-            aria-invalid={problem !== undefined}
-            aria-describedby={problem === undefined ? 'key-help' : 'key-help key-mistake'}
-            onInput={({ currentTarget }) => setKey(currentTarget.value)}
-          />
-          {problem !== undefined && (
-            <p class="mistake" id="key-mistake" role="alert">
-              {problem}
-            </p>
-          )}
-          <p class="help" id="key-help">
-            A token from <code>auth.tokens</code> in the config file, or the key in the link that the gateway prints
-            when it starts.
+    <form
+      noValidate
+      class={`form ${isSecond ? 'second' : ''}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <div class={`field ${problem === undefined ? '' : 'wrong'}`}>
+        <label for="key">{isSecond ? 'Or a token or launch key' : 'Token or launch key'}</label>
+        <input
+          ref={input}
+          id="key"
+          type="password"
+          autocomplete="current-password"
+          value={key}
+          aria-invalid={problem !== undefined}
+          aria-describedby={problem === undefined ? 'key-help' : 'key-help key-mistake'}
+          onInput={({ currentTarget }) => setKey(currentTarget.value)}
+        />
+        {problem !== undefined && (
+          <p class="mistake" id="key-mistake" role="alert">
+            {problem}
           </p>
-        </div>
-        <button type="submit" class="primary wide" disabled={busy}>
-          {busy ? 'Signing in…' : 'Sign in'}
-        </button>
-        <p class="help">
-          On the machine of the gateway, <Command text="meanwhile console" /> opens this page signed in.
+        )}
+        <p class="help" id="key-help">
+          A token from <code>auth.tokens</code> in the config file, or the key in the link that the gateway prints when
+          it starts.
         </p>
-      </form>
-    </main>
+      </div>
+      <button type="submit" class={`wide ${isSecond ? '' : 'primary'}`} disabled={busy}>
+        {busy ? 'Signing in…' : 'Sign in'}
+      </button>
+      <p class="help">
+        On the machine of the gateway, <Command text="meanwhile console" /> opens this page signed in.
+      </p>
+    </form>
   );
 }
 

@@ -90,7 +90,8 @@ function lastMessage({ messages }: Record<string, unknown>): string {
   return isObject(last) ? cleanLine(String(last['text']).slice(0, 400)) : '';
 }
 
-export function kindOf({ kind, mode, approval }: Question): string {
+export function kindOf({ kind, mode, approval, signIn }: Question): string {
+  if (signIn === true) return 'Sign-in';
   if (approval !== undefined) return 'Approval';
   if (kind === 'sampling') return 'Model request';
   if (kind === 'roots') return 'Folders';

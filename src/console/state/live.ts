@@ -2,9 +2,10 @@
 
 import { announce, note, notes } from './announce.ts';
 import { Collection, Value } from './collection.ts';
+import { pageToReturnTo } from '../launch-link.ts';
 import { forgetDrafts } from './drafts.ts';
 import { forgetOldest } from './forget.ts';
-import { route } from './route.ts';
+import { route, show } from './route.ts';
 import { readRunning } from './running.ts';
 import { ApiError, dropRequests, get, messageOf, post, whenSignedOut, whenUnreachable } from '../wire/api.ts';
 import { adoptPageKey, isPageKeyOld } from '../wire/page-key.ts';
@@ -15,9 +16,21 @@ import { plural } from '../format.ts';
 
 export type Phase =
   | { name: 'starting' }
-  | { name: 'signed out'; reason?: string; problem?: string }
+  | { name: 'signed out'; reason?: string; problem?: string; issuer?: IssuerToLeave }
   | { name: 'failed'; reason: string }
   | { name: 'ready'; me: Me };
+
+/** Where the person is still signed in, and can sign out. */
+export interface IssuerToLeave {
+  title: string;
+  url: string;
+}
+
+/** An authorization server to sign in with. */
+export interface IssuerChoice {
+  issuer: string;
+  title: string;
+}
 
 export const phase = new Value<Phase>({ name: 'starting' });
 export const link = new Value<Link>({ state: 'connecting' });
@@ -71,11 +84,26 @@ export async function start(): Promise<void> {
     if (attempt !== starts) return;
     if (identity !== identityOf(me)) forgetEverything();
     identity = identityOf(me);
+    const path = pageToReturnTo(globalThis.location?.hash ?? '');
+    if (path !== undefined && (await leaveFor(path))) return;
     phase.set({ name: 'ready', me });
     follow();
   } catch (error) {
     if (attempt !== starts) return;
     if (phase.get().name !== 'signed out') phase.set({ name: 'failed', reason: messageOf(error) });
+  }
+}
+
+/** Goes on to the page of the gateway for which the person had to sign in. Returns whether it does. */
+async function leaveFor(path: string): Promise<boolean> {
+  try {
+    const { location: address } = await post<{ location: string }>('/console/pass', { path });
+    location.replace(address);
+    return true;
+  } catch (error) {
+    note(`The page that you came from cannot be opened: ${messageOf(error)}`, 'problem');
+    show('#/inbox');
+    return false;
   }
 }
 
@@ -85,14 +113,28 @@ function refused(): void {
   else signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.');
 }
 
-export async function signIn(key: string): Promise<void> {
-  await post('/console/sign-in', { key });
+/** With a key that the person has typed, or that came with a link, which anybody may have sent. */
+export async function signIn(key: string, { fromLink = false } = {}): Promise<void> {
+  await post('/console/sign-in', { key, ...(fromLink && { fromLink }) });
   await start();
 }
 
+export async function readIssuers(): Promise<IssuerChoice[]> {
+  return (await get<{ issuers: IssuerChoice[] }>('/console/sign-in')).issuers;
+}
+
+/** Leaves the page for that of the issuer, and comes back to what is open now. */
+export async function signInWith({ issuer }: IssuerChoice): Promise<void> {
+  const { hash } = location;
+  const to = pageToReturnTo(hash) ?? (hash.startsWith('#/') ? `/console${hash}` : '/console');
+  const { url } = await post<{ url: string }>('/console/sign-in/begin', { issuer, to });
+  location.assign(url);
+}
+
 export async function signOut(): Promise<void> {
+  let issuer: IssuerToLeave | undefined;
   try {
-    await post('/console/sign-out', {});
+    issuer = (await post<{ issuer: IssuerToLeave } | undefined>('/console/sign-out', {}))?.issuer;
   } catch (error) {
     // The cookie is still there, and only the gateway can remove it.
     note(`You are still signed in: ${messageOf(error)}`, 'problem');
@@ -100,7 +142,7 @@ export async function signOut(): Promise<void> {
   }
   unfollow();
   forgetEverything();
-  phase.set({ name: 'signed out' });
+  phase.set({ name: 'signed out', ...(issuer && { issuer }) });
 }
 
 function forgetEverything(): void {

@@ -94,7 +94,7 @@ export interface SignInLine extends LineFacts<'sign_in', 'accepted' | 'refused'>
   address?: string;
   /** Who has signed in, and with what. */
   principal?: string;
-  method?: 'launch key' | 'token';
+  method?: 'launch key' | 'token' | 'login';
   /** How many were refused between two times, where that is more than one. */
   count?: number;
   from?: number;

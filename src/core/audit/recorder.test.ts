@@ -56,6 +56,31 @@ describe('off', () => {
 });
 
 describe('calls', () => {
+  test('G-5, G-1: a call that a rule denies, or that is not approved, says so; a server cannot', async () => {
+    const rules = [
+      { tool: 'denied', then: 'deny' },
+      { tool: 'asked', then: 'ask', timeoutMs: 1000 },
+    ];
+    const core = await started(true, { settings: { rules } });
+    const session = await hubSession(core.gateway);
+    const _meta = { 'meanwhile/refused': { code: 'TOOL_ERR_NOT_ALLOWED', reason: 'rule' } };
+    core.backends.tools['work'] = (call) =>
+      call.end({ kind: 'result', result: { ...textResult('no'), isError: true, _meta } });
+    await execute(session, { tool: 'denied' });
+    const asked = execute(session, { tool: 'asked' });
+    await pass(core, 1500);
+    await asked;
+    await execute(session);
+    await pass(core);
+    const ends = (await lines(core)).filter(({ kind, event }) => kind === 'call' && event === 'ended');
+    expect(ends).toMatchObject([
+      { tool: 'denied', isError: true, reason: 'not sent: a rule denies it' },
+      { tool: 'asked', isError: true, reason: 'not sent: it was not approved' },
+      { tool: 'work', isError: true },
+    ]);
+    expect(ends[2]).not.toHaveProperty('reason');
+  });
+
   test('G-5: a call that ends at once is one line, written a moment later', async () => {
     const core = await started();
     const session = await hubSession(core.gateway, 'ann');
@@ -314,14 +339,31 @@ describe('servers and sign-ins', () => {
     expect((await lines(core)).slice(4)).toMatchObject([{ event: 'refused' }, { event: 'refused', count: 1 }]);
   });
 
-  test('G-5: refusals from very many addresses are counted together', async () => {
+  test('G-5: refusals from ever new addresses are counted together, and do not fill the record', async () => {
     const core = await started();
     const audit = auditOf(core);
-    for (let index = 0; index < 1010; index += 1) audit.signInRefused('mcp', `10.0.${index >> 8}.${index & 255}`);
-    await core.stop();
+    let tried = 0;
+    const tryMany = (): void => {
+      for (let index = 0; index < 1010; index += 1) {
+        audit.signInRefused('mcp', `10.${tried >> 16}.${(tried >> 8) & 255}.${tried & 255}`);
+        tried += 1;
+      }
+    };
+    tryMany();
+    await pass(core, 300_200);
     const found = (await lines(core)) as { address?: string; count?: number }[];
-    expect(found).toHaveLength(1002);
-    expect(found.filter(({ address }) => address === undefined)).toMatchObject([{ event: 'refused' }, { count: 9 }]);
+    expect(found).toHaveLength(101);
+    expect(found.filter(({ address }) => address === undefined)).toMatchObject([{ event: 'refused', count: 910 }]);
+    for (let minute = 0; minute < 60; minute += 1) {
+      tryMany();
+      core.clock.advance(60_000);
+    }
+    await core.stop();
+    const all = (await lines(core)) as { count?: number }[];
+    // One a minute with an address, and one every five minutes without.
+    expect(all.length).toBeLessThan(101 + 70 + 14);
+    // None of them is missed.
+    expect(all.reduce((sum, { count = 1 }) => sum + count, 0)).toBe(tried);
   });
 });
 

@@ -1,14 +1,18 @@
 /**
- * Keys and tokens that were refused. Somebody who tries many has a line for the first one, and then one a minute with their number: the
- * record neither misses an attempt nor is filled with them.
+ * Keys and tokens that were refused. Somebody who tries many has a line for the first one, and then one a minute with their number.
+ * The lines of all are limited as well: attempts from ever new addresses are counted together, without their addresses. So the record
+ * neither misses an attempt nor is filled with them.
  */
 
 import type { Clock } from '../../lib/clock.ts';
 import type { NewLine, SignInPlace } from './line.ts';
 
 const TOGETHER_MS = 60_000;
-/** How many places and addresses are told apart. */
-const MOST_SOURCES = 1000;
+/** Those that have no lines of their own are told of less often. */
+const OTHERS_TOGETHER_MS = 5 * 60_000;
+/** How many addresses have lines of their own, at once and in the long run: about two megabytes a day, in lines. */
+const MOST_AT_ONCE = 100;
+const ANOTHER_AFTER_MS = 60_000;
 
 interface Counted {
   place: SignInPlace;
@@ -23,38 +27,54 @@ export class Refusals {
   readonly #clock: Clock;
   readonly #add: (line: NewLine) => void;
   readonly #counted = new Map<string, Counted>();
+  /** How many addresses may still have lines of their own, and when that was reckoned. */
+  #left = MOST_AT_ONCE;
+  #reckonedAt: number;
 
   constructor(clock: Clock, add: (line: NewLine) => void) {
     this.#clock = clock;
     this.#add = add;
+    this.#reckonedAt = clock.now();
   }
 
-  refused(place: SignInPlace, from: string | undefined): void {
+  refused(place: SignInPlace, address: string | undefined): void {
     const now = this.#clock.now();
-    const known = `${place} ${from ?? ''}`;
-    const isNew = !this.#counted.has(known);
-    // Beyond so many, they are counted without their addresses.
-    const key = isNew && this.#counted.size >= MOST_SOURCES ? place : known;
-    const address = key === known ? from : undefined;
-    const counted = this.#counted.get(key);
-    if (counted === undefined) {
+    const key = `${place} ${address ?? ''}`;
+    const known = this.#counted.get(key);
+    if (known !== undefined) count(known, now);
+    else if (this.#hasLine(now)) {
       this.#add({ kind: 'sign_in', event: 'refused', at: now, place, ...(address !== undefined && { address }) });
-      const cancel = this.#clock.after(TOGETHER_MS, () => this.#tell(key), { unref: true });
-      this.#counted.set(key, { place, address, count: 0, from: now, to: now, cancel });
-      return;
+      this.#begin(key, { place, address }, TOGETHER_MS);
+    } else {
+      // The name of a place alone is no key of an address.
+      count(this.#counted.get(place) ?? this.#begin(place, { place, address: undefined }, OTHERS_TOGETHER_MS), now);
     }
-    if (counted.count === 0) counted.from = now;
-    counted.count += 1;
-    counted.to = now;
+  }
+
+  #hasLine(now: number): boolean {
+    // A clock may go back.
+    const more = Math.max(0, now - this.#reckonedAt) / ANOTHER_AFTER_MS;
+    this.#left = Math.min(MOST_AT_ONCE, this.#left + more);
+    this.#reckonedAt = now;
+    if (this.#left < 1) return false;
+    this.#left -= 1;
+    return true;
+  }
+
+  #begin(key: string, about: Pick<Counted, 'place' | 'address'>, ms: number): Counted {
+    const cancel = this.#clock.after(ms, () => this.#tell(key), { unref: true });
+    const counted = { ...about, count: 0, from: 0, to: 0, cancel };
+    this.#counted.set(key, counted);
+    return counted;
   }
 
   #tell(key: string): void {
     const counted = this.#counted.get(key);
     this.#counted.delete(key);
     if (counted === undefined || counted.count === 0) return;
-    const { place, address, count, from, to } = counted;
+    const { place, address, from, to } = counted;
     const where = { place, ...(address !== undefined && { address }) };
-    this.#add({ kind: 'sign_in', event: 'refused', at: this.#clock.now(), ...where, count, from, to });
+    this.#add({ kind: 'sign_in', event: 'refused', at: this.#clock.now(), ...where, count: counted.count, from, to });
   }
 
   /** Tells of all that were counted. */
@@ -64,4 +84,11 @@ export class Refusals {
       this.#tell(key);
     }
   }
+}
+
+function count(counted: Counted, now: number): void {
+  // A clock that goes back must not tell of a time that ends before it begins.
+  counted.from = counted.count === 0 ? now : Math.min(counted.from, now);
+  counted.to = counted.count === 0 ? now : Math.max(counted.to, now);
+  counted.count += 1;
 }

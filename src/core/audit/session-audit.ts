@@ -8,6 +8,7 @@ import { endOf, endOfTask, type CallEnd } from '../history/call-end.ts';
 import type { Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
 import type { AnsweredBy } from '../history/entry.ts';
+import { whyNotSent } from '../policy/refusal.ts';
 import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 import type { CallLine, NewLine, QuestionLine, SessionFacts } from './line.ts';
@@ -101,10 +102,11 @@ export class SessionAudit implements SessionListener, BeganWriter {
     about: Pick<CallLine, 'callId' | 'taskId' | 'server' | 'tool' | 'startedAt'>,
     program: string | undefined,
     args: object,
-    { status: outcome, isError, error, statusMessage }: CallEnd,
+    { status: outcome, isError, error, statusMessage, result }: CallEnd,
   ): void {
     // What a server says of an error may quote the arguments.
-    const reason = statusMessage ?? (this.#audit.keepsContents ? error?.message : undefined);
+    const said = this.#audit.keepsContents ? error?.message : undefined;
+    const reason = statusMessage ?? whyNotSent(result) ?? said;
     this.#audit.add(
       {
         kind: 'call',

@@ -4,6 +4,7 @@ import { Stopper } from '../../lib/abort.ts';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
+import { INVALID_PARAMS } from '../../lib/rpc-error.ts';
 import { shortenText } from '../../lib/shorten.ts';
 import { traceparentIn } from '../../lib/trace-context.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -21,12 +22,14 @@ import {
 } from '../ports.ts';
 import { webhooksNotAllowed, type SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
+import type { PrincipalQuotas } from '../quota/quotas.ts';
 import type { SessionListener } from '../session/listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import {
   afterSending,
   hasEnded,
+  waitsForPerson,
   type CallResult,
   type Task,
   type TaskEvent,
@@ -35,11 +38,15 @@ import {
 } from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import type { CallGate } from '../policy/gate.ts';
+import { needsSignIn, type SignInGate } from '../sign-in/gate.ts';
+import { readSignInPoint, signInPoint } from '../sign-in/point.ts';
 import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';
 import { replyFor, taskEnd, withinLimit } from './outcome.ts';
+import { requestFrom } from './stored-request.ts';
 import {
   cancelledByClient,
+  isAskedFirst,
   type Because,
   type Caller,
   type CallMade,
@@ -64,6 +71,12 @@ export interface CallsParts {
   notifier?: SessionNotifier | undefined;
   /** Absent without rules. */
   gate?: CallGate | undefined;
+  /** Whether its client may use a tool; absent without access rules. */
+  mayCall?: ((server: string, tool: string) => boolean) | undefined;
+  /** What its principal may use; absent without quotas. */
+  quotas?: PrincipalQuotas | undefined;
+  /** Absent if servers are used without accounts. */
+  signIns?: SignInGate | undefined;
   clock: Clock;
 }
 
@@ -89,6 +102,9 @@ export class Calls {
   readonly #recorder: SessionListener | undefined;
   readonly #notifier: SessionNotifier | undefined;
   readonly #gate: CallGate | undefined;
+  readonly #mayCall: CallsParts['mayCall'];
+  readonly #quotas: PrincipalQuotas | undefined;
+  readonly #signIns: SignInGate | undefined;
   readonly #clock: Clock;
 
   constructor(parts: CallsParts) {
@@ -98,6 +114,9 @@ export class Calls {
     this.#recorder = parts.recorder;
     this.#notifier = parts.notifier;
     this.#gate = parts.gate;
+    this.#mayCall = parts.mayCall;
+    this.#quotas = parts.quotas;
+    this.#signIns = parts.signIns;
     this.#budget = budget;
     this.#tasks = tasks;
     this.#store = store;
@@ -121,6 +140,7 @@ export class Calls {
       this.#tasks.assertRoom();
       const request = given.meta?.[WEBHOOK_META] === undefined ? given : this.#withWebhook(given, given.meta);
       const bytes = this.#takeRoom(request);
+      const endCall = this.#beginCall(bytes);
       let stopListening = (): void => {};
       let unregister: Unregister = () => {};
       const call: LiveCall = {
@@ -135,6 +155,7 @@ export class Calls {
         answer: (reply) => {
           if (call.answered) return;
           call.answered = true;
+          endCall?.();
           if (reply.kind !== 'task' && !this.#left) this.#recorder?.callEnded(call, reply);
           stopTimer();
           stopListening();
@@ -152,12 +173,13 @@ export class Calls {
       if (caller.responder) unregister = this.#interactions.register({ callId: call.id }, caller.responder);
       const { server, tool, args } = request;
       this.#log.debug('tool_execution_start', { server, tool, hasArgs: Object.keys(args).length > 0 });
-      void this.#run(call, (outgoing) => this.#start(call, connection, outgoing));
       stopListening = caller.onLeaving((leaving, words) => {
         if (leaving === 'gone') this.#promote(call, 'gone');
         else this.#cancelRequest(call, cancelledByClient(words));
       });
       if (request.asTask) this.#promote(call, 'asked');
+      // Last, because it may be sent at once: a call that is a task is on record before, and one that is not wanted is not sent.
+      void this.#run(call, connection, (outgoing) => this.#start(call, connection, outgoing));
     });
   }
 
@@ -168,18 +190,57 @@ export class Calls {
   }
 
   #start(call: LiveCall, connection: Connection, outgoing: OutgoingCall): Promise<CallOutcome> {
+    if (this.#isHidden(call.request)) return Promise.resolve(unknownTool(call.request));
     if (this.#gate === undefined) return connection.call(outgoing);
     const send = (): Promise<CallOutcome> => connection.call(outgoing);
-    const keep = (checkpoint: ResumePoint): void => {
-      call.checkpoint = checkpoint;
-      if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'checkpoint', checkpoint });
-    };
-    return this.#gate.pass(call, { keep, send });
+    return this.#gate.pass(call, { keep: (point) => this.#keep(call, point), send });
+  }
+
+  /** What is needed to go on with a call that waits for a person. */
+  #keep(call: LiveCall, checkpoint: ResumePoint): void {
+    call.checkpoint = checkpoint;
+    if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'checkpoint', checkpoint });
+  }
+
+  /** The server refused the call, or the way back to what it keeps of it: nothing was processed. */
+  #afterSignIn(
+    call: LiveCall,
+    connection: Connection,
+    outgoing: OutgoingCall,
+    [signIns, refused]: [SignInGate, Parameters<SignInGate['pass']>[1]],
+  ): Promise<CallOutcome> {
+    const isKept = (): boolean => call.checkpoint !== undefined && !waitsForPerson(call.checkpoint);
+    return signIns.pass(call, refused, {
+      keep: () => {
+        if (isKept()) return;
+        call.sent = false;
+        this.#keep(call, signInPoint(call));
+      },
+      goOn: () =>
+        call.checkpoint !== undefined && isKept()
+          ? connection.resume(call.checkpoint, outgoing)
+          : connection.call(outgoing),
+    });
+  }
+
+  /** Counts the call as open until its request is answered. */
+  #beginCall(bytes: number): (() => void) | undefined {
+    try {
+      return this.#quotas?.beginCall();
+    } catch (error) {
+      this.#budget.give(bytes);
+      throw error;
+    }
+  }
+
+  #isHidden({ server, tool }: Pick<CallRequest, 'server' | 'tool'>): boolean {
+    return this.#mayCall !== undefined && !this.#mayCall(server, tool);
   }
 
   /** A call may only start when there is room for its arguments. */
   #takeRoom({ args, meta, more }: CallRequest): number {
     const bytes = roughSize([args, meta, more], Infinity);
+    this.#quotas?.assertBytes(bytes);
     if (this.#budget.take(bytes)) return bytes;
     throw new GatewayError(
       'TOOL_ERR_LIMIT',
@@ -199,17 +260,28 @@ export class Calls {
       lost(`gateway restarted: ${whatIsLost(task.unsent !== true)}`);
       return;
     }
-    const waits = 'approval' in checkpoint;
+    const waits = waitsForPerson(checkpoint);
+    const forApproval = 'approval' in checkpoint;
     const gate = this.#gate;
-    if (waits && gate === undefined) {
+    if (forApproval && gate === undefined) {
       lost('gateway restarted without rules: the call was not approved, and not sent; call the tool again');
+      return;
+    }
+    if (this.#isHidden(task)) {
+      lost('gateway restarted: the access rules do not allow this tool any more');
       return;
     }
     let connection: Connection;
     let more: Partial<CallRequest> = {};
+    let approved: string | undefined;
     try {
       connection = connectionTo(server);
-      if (waits && gate !== undefined) more = gate.restored(checkpoint);
+      if (forApproval && gate !== undefined) more = gate.restored(checkpoint);
+      else if (waits) {
+        const point = readSignInPoint(checkpoint);
+        more = requestFrom(point);
+        approved = point.approved;
+      }
     } catch (error) {
       lost(`gateway restarted: ${messageOf(error)}`);
       return;
@@ -230,6 +302,7 @@ export class Calls {
       taskId,
       ...(recorded && { recorded }),
       checkpoint,
+      approved,
       sent: !waits,
       answered: true,
       answer: () => {},
@@ -238,11 +311,13 @@ export class Calls {
     };
     this.#live.add(call.id, call);
     this.#interactions.serverUsed(server);
-    void this.#run(call, (outgoing) =>
-      waits && gate !== undefined
-        ? gate.resume(call, checkpoint, () => connection.call(outgoing))
-        : connection.resume(checkpoint, outgoing),
-    );
+    void this.#run(call, connection, (outgoing) => {
+      if (forApproval && gate !== undefined) {
+        return gate.resume(call, checkpoint, () => connection.call(outgoing));
+      }
+      // Somebody may have signed in meanwhile; if not, the server says so again.
+      return waits ? this.#start(call, connection, outgoing) : connection.resume(checkpoint, outgoing);
+    });
   }
 
   /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
@@ -383,6 +458,11 @@ export class Calls {
     return this.#live.get(callId)?.taskId;
   }
 
+  /** The tool of a call that is at work. */
+  toolOf(callId: string): string | undefined {
+    return this.#live.get(callId)?.request.tool;
+  }
+
   /** What the call behind a task is known by on its connection, while it is at work. */
   idOf(taskId: string): string | undefined {
     return this.#live.values().find((call) => call.taskId === taskId)?.id;
@@ -398,15 +478,28 @@ export class Calls {
     };
   }
 
-  async #run(call: LiveCall, start: (call: OutgoingCall) => Promise<CallOutcome>): Promise<void> {
+  async #run(
+    call: LiveCall,
+    connection: Connection,
+    start: (call: OutgoingCall) => Promise<CallOutcome>,
+  ): Promise<void> {
     let outcome: CallOutcome;
     try {
-      outcome = withinLimit(await start(this.#outgoing(call)), this.#resultBytes);
+      const outgoing = this.#outgoing(call);
+      outcome = await start(outgoing);
+      if (this.#signIns !== undefined && needsSignIn(outcome)) {
+        outcome = await this.#afterSignIn(call, connection, outgoing, [this.#signIns, outcome]);
+      }
+      outcome = withinLimit(outcome, this.#resultBytes);
     } catch (error) {
       // A connection that fails in an unforeseen way must not leave its call without an end.
       this.#log.error('call_failed', { tool: call.request.tool, error: messageOf(error) });
       outcome = { kind: 'error', error: { code: -32603, message: messageOf(error) } };
     }
+    this.#ended(call, outcome);
+  }
+
+  #ended(call: LiveCall, outcome: CallOutcome): void {
     this.#live.delete(call.id);
     this.#budget.give(call.bytes);
     if (this.#left) {
@@ -472,7 +565,7 @@ export class Calls {
       ...(webhook !== undefined && { webhook }),
       ...(ttlMs !== undefined && { ttlMs }),
       // A client that is gone, or gets a question instead, is not given the task.
-      ...(exposed && because !== 'gone' && because !== 'question' && because !== 'approval' && { exposed }),
+      ...(exposed && because !== 'gone' && because !== 'question' && !isAskedFirst(because) && { exposed }),
       ...(because === 'gone' && { abandoned: true }),
       ...(!call.sent && { unsent: true }),
       ...(this.#recorder && { callId: call.id }),
@@ -541,7 +634,7 @@ export class Calls {
       await this.#store.settled();
     } catch (error) {
       if (required)
-        throw new GatewayError('TOOL_ERR_STORE', `the use of the approval is not stored: ${messageOf(error)}`);
+        throw new GatewayError('TOOL_ERR_STORE', `the use of the approval could not be stored: ${messageOf(error)}`);
       // The work goes on; only a program that ends before the store works again would not know where it stood.
       this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
     }
@@ -582,6 +675,11 @@ export class Calls {
 /** Whether it can go on elsewhere. */
 function canGoOn({ taskId, checkpoint, sendsAnswers }: LiveCall): boolean {
   return taskId !== undefined && (checkpoint !== undefined || sendsAnswers === true);
+}
+
+/** As a server answers that does not have the tool. */
+function unknownTool({ tool }: CallRequest): CallOutcome {
+  return { kind: 'error', error: { code: INVALID_PARAMS, message: `Unknown tool: ${shortenText(tool)}` } };
 }
 
 function whatIsLost(sent: boolean): string {

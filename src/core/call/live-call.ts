@@ -26,6 +26,8 @@ export interface LiveCall {
   statusMessage?: string;
   /** A person has approved it: the approval is used up when the call is sent. */
   approval?: { use: () => void };
+  /** The hash of the arguments that a person has approved. */
+  approved?: string | undefined;
   /** Its entry in the history, if it has one. */
   recorded?: CallRecord;
   /** Answers the request that waits for this call; only the first answer counts. */

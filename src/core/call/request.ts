@@ -58,14 +58,17 @@ export interface Caller {
   effectOf?: (interaction: Interaction) => QuestionEffect;
   /** Whether the caller wants a task as soon as the server has made one of its own. */
   takesTask?: boolean;
-  /** Whether the caller goes on to wait for a call that becomes a task to ask for an approval. */
+  /** Whether the caller goes on to wait for a call that becomes a task because the gateway asks for an approval or a sign-in. */
   followsApproval?: boolean;
   /** Whether its client can tell in which folders it works. */
   tellsRoots?: boolean;
 }
 
-/** Why a call became a task. `approval`: it waits for one, and is not to be lost with the program. */
-export type Because = 'timeout' | 'question' | 'gone' | 'asked' | 'server' | 'approval';
+/** Why a call became a task. `approval`, `sign_in`: it waits for a person, and is not to be lost with the program. */
+export type Because = 'timeout' | 'question' | 'gone' | 'asked' | 'server' | 'approval' | 'sign_in';
+
+/** Whether the call has not been sent, because the gateway asks a person first. */
+export const isAskedFirst = (because: Because): boolean => because === 'approval' || because === 'sign_in';
 
 export type CallReply =
   | { kind: 'result'; result: CallResult }

@@ -4,10 +4,10 @@ import { sleep, timeoutSignal } from '../../lib/timers.ts';
 import { orStoreFailed, type OwnedElsewhere } from '../errors.ts';
 import type { EventType } from '../event/event.ts';
 import type { Interaction } from '../interaction/interaction.ts';
-import type { ClusterStore, GatewayAddress } from '../ports.ts';
+import type { ClusterStore, GatewayAddress, TokenFacts } from '../ports.ts';
 import type { Task } from '../task/task.ts';
 
-/** What a gateway asks another one on the same store, for the clients of one principal. */
+/** What a gateway asks another one on the same store, for the clients of one principal. `facts`: what the token of the client says. */
 export type NeighbourRequest =
   /**
    * What clients that see servers as they are have there: the tasks that are asked for, and the questions that nobody presents to
@@ -15,9 +15,9 @@ export type NeighbourRequest =
    */
   | { ask: 'left'; tasks: 'all' | 'open' | 'none' }
   /** Runs a tool of the hub in one of its sessions. */
-  | { ask: 'tool'; session: string; tool: string; args: unknown }
+  | { ask: 'tool'; session: string; tool: string; args: unknown; facts?: TokenFacts | undefined }
   /** Does something for a person at the console of the asking gateway. `operator`: the person sees what belongs to any principal. */
-  | { ask: 'console'; operator: boolean; work: unknown }
+  | { ask: 'console'; operator: boolean; facts?: TokenFacts | undefined; work: unknown }
   /** Tells its clients of the hub what happened in a session here. */
   | { ask: 'event'; type: EventType; server: string; data: Record<string, unknown> };
 
@@ -109,7 +109,7 @@ export class Neighbourhood {
   async run(
     { key: session, owner }: OwnedElsewhere,
     principal: string,
-    work: { tool: string; args: unknown },
+    work: { tool: string; args: unknown; facts: TokenFacts | undefined },
     signal: AbortSignal,
   ): Promise<unknown> {
     return this.send(owner, principal, { ask: 'tool', session, ...work }, signal);

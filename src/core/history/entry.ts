@@ -99,6 +99,8 @@ export interface QuestionEntry extends EntryFacts {
   message?: string;
   /** The gateway itself asks whether the call may be made. `decision`: `allow` once, or `always` in the session. */
   approval?: Approval & { decision?: string };
+  /** The gateway asks to sign in at the server. */
+  signIn?: true;
   /** Its client is being asked, too. */
   presented?: boolean;
   /** It has ended, and its params are too large to be kept. */

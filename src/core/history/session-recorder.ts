@@ -258,7 +258,7 @@ export class SessionRecorder implements SessionListener {
     if (!fits || !keepsArgs || !keepsResult) entry.truncated = true;
   }
 
-  #newQuestion({ id, kind, server, params, createdAt, expiresAt, approval }: OpenInteraction): QuestionRecord {
+  #newQuestion({ id, kind, server, params, createdAt, expiresAt, approval, signIn }: OpenInteraction): QuestionRecord {
     const { id: sessionId, principal, program } = this.#about;
     const [name, mode, message] = [program(), modeOf(kind, params), messageIn(kind, params)];
     const entry: QuestionRecord['entry'] = {
@@ -275,6 +275,7 @@ export class SessionRecorder implements SessionListener {
       ...(mode !== undefined && { mode }),
       ...(message !== undefined && { message: shortened(message) }),
       ...(approval && { approval }),
+      ...(signIn && { signIn: true as const }),
     };
     const record: QuestionRecord = { entry };
     if (!this.#recorder.setContent(record, { params }, roughSize(params, Infinity))) entry.truncated = true;

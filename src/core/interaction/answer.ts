@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import { isObject } from '../../lib/values.ts';
 import { formMistake, formMistakes } from '../../lib/form/check.ts';
-import type { Interaction } from './interaction.ts';
+import type { Answer, Interaction } from './interaction.ts';
 
 /** An answer that the server would not accept; the interaction stays open. */
 export class InvalidAnswer extends GatewayError {
@@ -56,4 +56,27 @@ function samplingMistake({ role, model, content }: Record<string, unknown>): str
   if (role !== 'assistant' && role !== 'user') return "'role' must be assistant or user";
   if (typeof model !== 'string') return "'model' must be a string";
   return isObject(content) || Array.isArray(content) ? undefined : 'content is missing';
+}
+
+/** With the tools of the hub, the model answers in place of a person. */
+export function assertToolsMayAnswer({ approval, approver }: Interaction, answer: unknown): void {
+  if (approver === 'person' || approval?.approver === 'person') {
+    throw new GatewayError(
+      'TOOL_ERR_NOT_ALLOWED',
+      'a person must decide this in the console, with `meanwhile inbox`, or in a client that shows the question; tell the user',
+    );
+  }
+  const content = isObject(answer) ? answer['content'] : undefined;
+  if (approval !== undefined && isObject(content) && content['decision'] === 'always') {
+    throw new GatewayError(
+      'TOOL_ERR_NOT_ALLOWED',
+      'only a person can allow a tool for the rest of the session; answer "allow" for this call, or "deny"',
+    );
+  }
+}
+
+/** To deny a call is to decline it, however it was said. */
+export function asGiven({ approval }: Interaction, answer: Answer): Answer {
+  const { content } = answer;
+  return approval !== undefined && isObject(content) && content['decision'] === 'deny' ? { action: 'decline' } : answer;
 }

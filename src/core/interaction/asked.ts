@@ -5,7 +5,7 @@ import { secretId } from '../../lib/ids.ts';
 import { RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
 import type { IncomingQuestion } from '../ports.ts';
 import type { CoreSettings } from '../settings.ts';
-import type { InteractionKind, OpenInteraction } from './interaction.ts';
+import type { Approval, Interaction, InteractionKind, OpenInteraction } from './interaction.ts';
 import type { Link } from './link.ts';
 import type { RoutedInteraction } from './reducer.ts';
 
@@ -20,7 +20,7 @@ export function newInteraction(
   server: string,
   incoming: IncomingQuestion,
 ): RoutedInteraction {
-  const { kind, params, timeoutMs, detached, key, approval, approver } = incoming;
+  const { kind, params, timeoutMs, detached, key, approval, signIn, approver } = incoming;
   const now = clock.now();
   const interaction: OpenInteraction = {
     id: secretId(),
@@ -36,9 +36,31 @@ export function newInteraction(
     ...(detached && { detached }),
     ...(key !== undefined && { key }),
     ...(approval && { approval }),
+    ...(signIn && { signIn }),
     ...(approver && { approver }),
   };
   return { phase: 'open', interaction, presented: false, announced: false };
+}
+
+/** An approval that is asked for again under stricter rules: with their words, in their time, and of whom they want. */
+export function askedAgain(
+  state: RoutedInteraction,
+  { params, approval, signIn, timeoutMs }: IncomingQuestion,
+): RoutedInteraction {
+  if (state.phase !== 'open') return state;
+  const { interaction } = state;
+  // The page for a sign-in may be somewhere else after a restart.
+  if (signIn !== undefined) return { ...state, interaction: { ...interaction, params } };
+  if (approval === undefined) return state;
+  const { createdAt, expiresAt } = interaction;
+  const byThen = Math.min(expiresAt, createdAt + (timeoutMs ?? Infinity));
+  return { ...state, interaction: { ...interaction, params, approval, expiresAt: byThen } };
+}
+
+/** It is not known who gave an answer before the program was started again. */
+export function assertStillCounts({ approval: asked }: Interaction, approval: Approval | undefined): void {
+  if (approval?.approver !== 'person' || asked?.approver === 'person') return;
+  throw new Error('a rule wants a person to decide by now, and the answer was given before');
 }
 
 export function linkOf({ callId, taskId, candidates, othersEnded }: IncomingQuestion): Link {

@@ -1,6 +1,6 @@
 /**
  * An interaction is a request of a server that a person, a model or the client's program answers while the server works, or a
- * request of the gateway to approve a call.
+ * request of the gateway to approve a call, or to sign in before it.
  * It is open until it is answered, its time runs out, or the server does not want the answer any more; then it never
  * changes again.
  *
@@ -35,6 +35,13 @@ export interface Approval {
   approver?: 'person';
 }
 
+/** A question of the gateway itself to sign in at a server. */
+export interface AskedSignIn {
+  id: string;
+  issuer: string;
+  scopes: readonly string[];
+}
+
 interface Asked {
   id: string;
   sessionId: string;
@@ -49,6 +56,7 @@ interface Asked {
   /** The name under which the server asks it again after a restart. */
   key?: string;
   approval?: Approval;
+  signIn?: AskedSignIn;
   /** Another question of the gateway that the tools of the hub do not answer: the model would decide for the person. */
   approver?: 'person';
   /** The call or task that asked, as far as it is known. */

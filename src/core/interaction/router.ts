@@ -1,38 +1,32 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import type { RpcFailure } from '../../lib/rpc-error.ts';
 import { Alarm } from '../../lib/timers.ts';
-import { isObject } from '../../lib/values.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
-import type { AnswerSource } from '../history/entry.ts';
 import type { SessionNotifier } from '../notify/session-notifier.ts';
-import type { AnsweredVia, Observed, ObservedQuestion } from '../observer.ts';
+import type { AnsweredVia, Observed } from '../observer.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
 import type { SessionListener } from '../session/listener.ts';
 import type { CoreSettings } from '../settings.ts';
+import type { Quota } from '../shared-limit.ts';
 import type { TaskBook } from '../task/book.ts';
-import { isBlocked } from '../task/task.ts';
-import { answerMistake, InvalidAnswer } from './answer.ts';
-import { linkOf, newInteraction, notAnswered, withdrawal } from './asked.ts';
-import { attribute, chooseHost, outlivesCall, type OpenCall, type Surroundings } from './attribution.ts';
-import type { Answer, Interaction, InteractionKind, OpenInteraction, SettledInteraction } from './interaction.ts';
-import { blockedTasks, mentionsCall, requestOf, type Blocking, type Link } from './link.ts';
-import { reduce, type Effect, type RoutedInteraction, type RouterEvent } from './reducer.ts';
+import { answerMistake, asGiven, assertToolsMayAnswer, InvalidAnswer } from './answer.ts';
+import { outlivesCall } from './attribution.ts';
+import { ClientActivity, type HostRequest, type OpenCalls } from './client-activity.ts';
+import { Intake } from './intake.ts';
+import type { Answer, Interaction, InteractionKind, OpenInteraction } from './interaction.ts';
+import { mentionsCall, requestOf, type Link } from './link.ts';
+import type { RoutedInteraction } from './reducer.ts';
 import { Responders, type Responder, type Scope, type Unregister } from './responders.ts';
+import { InteractionShell } from './shell.ts';
 import type { StandingAnswer, StandingAnswers } from './standing-answers.ts';
 
-/** How long after the last use of a server its questions outside of calls are taken to concern the client. */
-const RECENT_USE_MS = 5 * 60_000;
-
 const NO_CALLS: OpenCalls = new InFlight();
-
-type OpenCalls = Pick<InFlight<string, LiveCall>, 'get' | 'values'>;
 
 export interface RouterParts {
   sessionId: string;
@@ -55,6 +49,8 @@ export interface RouterParts {
   /** Told when the first interaction is there, and when the last one is gone. */
   onOccupied?: (occupied: boolean) => void;
   budget?: Budget;
+  /** Of open questions of the principal; absent if it has no quota of them. */
+  quota?: Quota | undefined;
   /** The largest question that is taken. */
   questionBytes?: number;
   observed?: Observed;
@@ -65,50 +61,15 @@ export interface RouterParts {
   clock: Clock;
 }
 
-/** A request that is no call, and can host a question. */
-export interface HostRequest {
-  id: string;
-  /** The server that it is for, which may have asked. */
-  server: string;
-  tellsRoots: boolean;
-}
-
-/** The party that brought an interaction from the server, and takes the answer there. */
-interface Asker {
-  onAnswered: (() => void) | undefined;
-  resolve: (answer: Answer) => void;
-  reject: (error: Error) => void;
-  stopListening: () => void;
-}
-
-interface Answerer {
-  via: AnsweredVia;
-  principal?: string | undefined;
-  /** Of the rule or the model. */
-  name?: string | undefined;
-}
-
-interface Entry {
-  state: RoutedInteraction;
-  /** What it takes of the budget. */
-  bytes: number;
-  /** Absent after a restart, until the server has asked again. */
-  asker?: Asker;
-  /** By which way an answer or a refusal came, and whose it is if not of the principal of the session. */
-  by?: Answerer;
-}
-
 /**
  * Everything that waits for a person or a model in one session: brings each interaction to a responder who can answer it,
- * and the first valid answer to the server. `reduce` decides what happens to an interaction; this class runs the effects.
- * It is the only part that knows which tasks wait for which interactions.
+ * and the first valid answer to the server.
  */
 export class InteractionRouter {
-  readonly #entries = new Map<string, Entry>();
   readonly #responders = new Responders();
-  readonly #hosts = new Map<string, HostRequest>();
-  /** When the client last used each server. */
-  readonly #usedAt = new Map<string, number>();
+  readonly #shell: InteractionShell;
+  readonly #activity: ClientActivity;
+  readonly #intake: Intake;
   readonly #alarm: Alarm;
   readonly #parts: Required<RouterParts>;
 
@@ -120,6 +81,7 @@ export class InteractionRouter {
       needsHost: () => false,
       onOccupied: () => {},
       budget: UNLIMITED,
+      quota: undefined,
       questionBytes: Infinity,
       observed: {},
       recorder: undefined,
@@ -127,149 +89,20 @@ export class InteractionRouter {
       ...parts,
     };
     this.#alarm = new Alarm(() => this.sweep(), this.#parts.clock);
+    this.#shell = new InteractionShell(this.#parts, this.#responders);
+    this.#activity = new ClientActivity(this.#parts, this.#shell);
+    this.#intake = new Intake(this.#parts, {
+      shell: this.#shell,
+      activity: this.#activity,
+      alarm: this.#alarm,
+      answerBy: (answer, interaction) => this.#answerBy(answer, interaction),
+      leaveToPeople: (id) => this.leaveToPeople(id),
+    });
   }
-
-  // --- Asking ---
 
   /** Resolves with the answer for the server, or rejects with the reason why there will be none. */
   async ask(server: string, incoming: IncomingQuestion): Promise<Answer> {
-    if (incoming.withdrawn.aborted) throw new Error('the question was withdrawn');
-    const earlier = this.#askedBefore(incoming);
-    if (earlier?.state.phase === 'settled') return this.#settledAnswer(earlier.state.interaction, incoming);
-    const { perSession } = this.#parts.settings;
-    if (earlier === undefined && this.size >= perSession) {
-      throw new Error(`too many open questions (limit questions.perSession = ${perSession})`);
-    }
-    const bytes = earlier?.bytes ?? this.#takeRoom(incoming.params);
-    const state = earlier?.state ?? newInteraction(this.#parts, server, incoming);
-    const { id } = state.interaction;
-    return new Promise((resolve, reject) => {
-      const asker = this.#asker(id, incoming, { resolve, reject });
-      this.#keep(id, { state, bytes, asker });
-      if (state.phase !== 'open') return;
-      if (earlier === undefined) this.#opened(state.interaction, incoming);
-      else this.#askedAgain(state.interaction, incoming);
-    });
-  }
-
-  #opened(interaction: OpenInteraction, incoming: IncomingQuestion): void {
-    const { id, kind, server, expiresAt } = interaction;
-    const { log, announce, clock } = this.#parts;
-    const usedAt = this.#usedAt.get(server);
-    this.#alarm.at(expiresAt);
-    log.info(`${kind}_received`, { requestId: id, server });
-    const recentlyUsed = usedAt !== undefined && clock.now() - usedAt < RECENT_USE_MS;
-    const [link, around] = [linkOf(incoming), this.#around(id)];
-    const asked = { ...interaction, link: attribute(link, around).link };
-    // What may concern another client is left to it.
-    const concerns = recentlyUsed || asked.link.certainty !== 'none' || asked.link.host !== undefined;
-    const rule = concerns ? this.#ruleFor(asked, incoming) : undefined;
-    const handledBy = rule ? 'rule' : concerns && this.#goesToModel(asked) ? 'model' : undefined;
-    this.#dispatch(id, { type: 'asked', link, around, recentlyUsed, announce, ...(handledBy && { handledBy }) });
-    if (rule) this.#answerBy(rule, interaction);
-  }
-
-  /** After a restart the rules may be others, and a model may have been at work on it. */
-  #askedAgain(interaction: OpenInteraction, incoming: IncomingQuestion): void {
-    const { id, handledBy } = interaction;
-    const rule = this.#ruleFor(interaction, incoming);
-    if (rule) this.#answerBy(rule, interaction);
-    else if (handledBy === undefined || (handledBy === 'model' && this.#parts.modelTakes(interaction))) {
-      this.#dispatch(id, { type: 'offered_again' });
-    } else this.leaveToPeople(id);
-  }
-
-  #ruleFor(asked: OpenInteraction, { fromGateway, ownMessage }: IncomingQuestion): StandingAnswer | undefined {
-    const { standing, calls, tasks } = this.#parts;
-    if (standing === undefined || asked.kind !== 'elicitation' || fromGateway) return undefined;
-    const { callId = '', taskId = '' } = requestOf(asked.link) ?? {};
-    const certain = asked.link.certainty === 'certain';
-    const tool = certain ? (calls.get(callId)?.request.tool ?? tasks.find(taskId)?.tool) : undefined;
-    const { id, server, params } = asked;
-    return standing({ id, server, tool, params, message: ownMessage ?? params['message'] });
-  }
-
-  #answerBy({ rule, answer }: StandingAnswer, { id, kind }: OpenInteraction): void {
-    this.answer(id, kind, answer, 'rule', undefined, rule).catch((error: unknown) => {
-      this.#parts.log.error('standing_answer_failed', { requestId: id, rule, error: messageOf(error) });
-    });
-  }
-
-  /** A client that can be asked answers with a model of its own. */
-  #goesToModel(asked: OpenInteraction): boolean {
-    const { modelTakes, calls } = this.#parts;
-    if (asked.kind !== 'sampling' || !modelTakes(asked)) return false;
-    const { link } = asked;
-    const asking = [...(link.certainty === 'possible' ? link.calls : []), requestOf(link)];
-    return !asking.some((ref) => {
-      const effect = calls.get(ref?.callId ?? '')?.caller.effectOf?.(asked);
-      return effect === 'ask' || effect === 'reply';
-    });
-  }
-
-  #asker(
-    id: string,
-    { withdrawn, candidates, othersEnded, onAnswered, taken }: IncomingQuestion,
-    { resolve, reject }: Pick<Asker, 'resolve' | 'reject'>,
-  ): Asker {
-    const onWithdrawn = (): void => this.#dispatch(id, { type: 'rejected', ...withdrawal(withdrawn) });
-    const onOthersEnded = (): void => this.#dispatch(id, { type: 'others_ended', around: this.#around(id) });
-    // Without a call, the server may have asked on its own. That a request such as `tools/list` has ended says nothing then.
-    const others = candidates?.calls.length ? othersEnded : undefined;
-    withdrawn.addEventListener('abort', onWithdrawn, { once: true });
-    others?.addEventListener('abort', onOthersEnded, { once: true });
-    return {
-      onAnswered,
-      resolve: (answer) => {
-        this.#forgetOnceTaken(id, taken);
-        resolve(answer);
-      },
-      reject: (error) => {
-        this.#forgetOnceTaken(id, taken);
-        reject(error);
-      },
-      stopListening: () => {
-        withdrawn.removeEventListener('abort', onWithdrawn);
-        others?.removeEventListener('abort', onOthersEnded);
-      },
-    };
-  }
-
-  #settledAnswer(interaction: SettledInteraction, { taken }: IncomingQuestion): Answer {
-    if (!('answer' in interaction)) throw notAnswered(interaction);
-    this.#forgetOnceTaken(interaction.id, taken);
-    return interaction.answer;
-  }
-
-  #forgetOnceTaken(id: string, taken: AbortSignal | undefined): void {
-    taken?.addEventListener('abort', () => this.#dispatch(id, { type: 'taken' }), { once: true });
-  }
-
-  /** Refuses a question that is too large, or for which there is no room. */
-  #takeRoom(params: Record<string, unknown>): number {
-    const { questionBytes, budget } = this.#parts;
-    const bytes = roughSize(params, questionBytes);
-    if (bytes > questionBytes) {
-      throw new Error(`the question is larger than limits.questionBytes = ${questionBytes}`);
-    }
-    if (budget.take(bytes)) return bytes;
-    throw new Error(`no memory left for the question (${budget.shortage(bytes)})`);
-  }
-
-  /** The same question, asked by the same task before the program was started again. */
-  #askedBefore({ key, callId, taskId: asking, params, approval }: IncomingQuestion): Entry | undefined {
-    const taskId = callId === undefined ? asking : this.#parts.calls.get(callId)?.taskId;
-    if (key === undefined || taskId === undefined) return undefined;
-    return [...this.#entries.values()].find(
-      ({ state: { phase, interaction }, asker }) =>
-        (phase === 'settled' || asker === undefined) &&
-        interaction.key === key &&
-        requestOf(interaction.link)?.taskId === taskId &&
-        // The key of an approval says what it is about, and only the gateway asks for one; its words may have changed.
-        (approval === undefined
-          ? interaction.approval === undefined && isDeepStrictEqual(interaction.params, params)
-          : interaction.approval !== undefined),
-    );
+    return this.#intake.ask(server, incoming);
   }
 
   // --- Answering ---
@@ -279,20 +112,20 @@ export class InteractionRouter {
     return this.#responders.register(
       scope,
       responder,
-      () => this.#open(),
-      ({ id }) => this.#dispatch(id, { type: 'offered_again' }),
+      () => this.#shell.open(),
+      ({ id }) => this.#shell.dispatch(id, { type: 'offered_again' }),
     );
   }
 
   /** A responder may be able to take now what it could not take before. */
   offerAgain(): void {
-    for (const interaction of this.#open()) this.#responders.offer(interaction);
+    for (const interaction of this.#shell.open()) this.#responders.offer(interaction);
   }
 
   /** The responder that has it cannot reach its client any more; another one may. */
   release(id: string): void {
     this.#responders.release(id);
-    this.#dispatch(id, { type: 'offered_again' });
+    this.#shell.dispatch(id, { type: 'offered_again' });
   }
 
   isClaimed(id: string): boolean {
@@ -301,7 +134,7 @@ export class InteractionRouter {
 
   /** Its client has it now, and may answer at any time. */
   presented(id: string): void {
-    this.#dispatch(id, { type: 'presented' });
+    this.#shell.dispatch(id, { type: 'presented' });
   }
 
   /**
@@ -320,14 +153,14 @@ export class InteractionRouter {
     const interaction = this.get(id, kind);
     // Timers stand still while a machine sleeps.
     if (interaction.expiresAt <= this.#parts.clock.now()) {
-      this.#dispatch(id, { type: 'expired' });
+      this.#shell.dispatch(id, { type: 'expired' });
       this.get(id, kind);
     }
     if (via === 'tools') assertToolsMayAnswer(interaction, answer);
     const mistake = answerMistake(interaction, answer);
     if (mistake !== undefined) throw new InvalidAnswer(interaction, mistake, answer);
-    this.#noteAnswerer(id, { via, principal, name });
-    this.#dispatch(id, { type: 'answered', answer: asGiven(interaction, answer as Answer) });
+    const event = { type: 'answered', answer: asGiven(interaction, answer as Answer) } as const;
+    this.#shell.dispatch(id, event, { via, principal, name });
     const { store, log, clock } = this.#parts;
     try {
       await store.settled();
@@ -339,9 +172,9 @@ export class InteractionRouter {
         throw new GatewayError('TOOL_ERR_STORE', `the answer is not stored yet: ${messageOf(error)}`);
       }
     }
-    const { state } = this.#entries.get(id) ?? {};
+    const { state } = this.#shell.entry(id) ?? {};
     const overtakenBy = state?.phase === 'answering' ? state.overtakenBy : undefined;
-    this.#dispatch(id, { type: 'stored' });
+    this.#shell.dispatch(id, { type: 'stored' });
     if (overtakenBy !== undefined) {
       throw new GatewayError('TOOL_ERR_REQUEST_NOT_FOUND', `the question is no longer pending: ${overtakenBy}`);
     }
@@ -353,102 +186,107 @@ export class InteractionRouter {
   #deliverOnceRecorded(id: string, recorded: Promise<void>): void {
     recorded
       .then(
-        () => this.#dispatch(id, { type: 'stored' }),
-        () => this.#leave(id),
+        () => this.#shell.dispatch(id, { type: 'stored' }),
+        () => this.#shell.leave(id),
       )
       .catch((error: unknown) => {
         this.#parts.log.error('answer_not_delivered', { requestId: id, error: messageOf(error) });
       });
   }
 
+  #answerBy({ rule, answer }: StandingAnswer, { id, kind }: OpenInteraction): void {
+    this.answer(id, kind, answer, 'rule', undefined, rule).catch((error: unknown) => {
+      this.#parts.log.error('standing_answer_failed', { requestId: id, rule, error: messageOf(error) });
+    });
+  }
+
   /** The client answered with an error, which goes back to the server; `false` if the interaction is over already. */
   refuse(id: string, error: RpcFailure, via: AnsweredVia = 'request', principal?: string): boolean {
     if (this.find(id) === undefined) return false;
-    this.#noteAnswerer(id, { via, principal });
-    this.#dispatch(id, { type: 'refused', error });
+    this.#shell.dispatch(id, { type: 'refused', error }, { via, principal });
     return true;
-  }
-
-  #noteAnswerer(id: string, by: Answerer): void {
-    const entry = this.#entries.get(id);
-    if (entry !== undefined) entry.by = by;
   }
 
   /** The model that was to answer does not: `reason` says why, if one was asked. */
   leaveToPeople(id: string, reason?: string): void {
     const { announce } = this.#parts;
-    this.#dispatch(id, { type: 'left_to_people', reason, around: this.#around(id), announce });
+    this.#shell.dispatch(id, { type: 'left_to_people', reason, around: this.#activity.around(id), announce });
   }
 
   /** No person answered: only the tools of the hub answer it now, and every call that may wait for it becomes a task. */
   leaveToTools(id: string): void {
     const interaction = this.find(id);
     if (interaction === undefined) return;
-    this.#dispatch(id, { type: 'left_to_tools', around: this.#around(id, { ...interaction, audience: 'tools' }) });
+    this.#shell.dispatch(id, {
+      type: 'left_to_tools',
+      around: this.#activity.around(id, { ...interaction, audience: 'tools' }),
+    });
   }
 
   // --- Looking ---
 
   get size(): number {
-    return this.#entries.size === 0 ? 0 : this.#open().length;
+    return this.#shell.isEmpty ? 0 : this.#shell.open().length;
   }
 
   /** The open interaction of this id. */
   find(id: string): OpenInteraction | undefined {
-    const state = this.#entries.get(id)?.state;
-    return state?.phase === 'open' ? state.interaction : undefined;
+    return this.#shell.find(id);
   }
 
   get(id: string, kind: InteractionKind): OpenInteraction {
     const interaction = this.find(id);
     if (interaction?.kind === kind) return interaction;
-    throw new GatewayError(
-      'TOOL_ERR_REQUEST_NOT_FOUND',
-      `no pending ${kind} request '${id}': unknown, answered, withdrawn or expired; ` +
-        `${kind === 'elicitation' ? 'get_elicitations' : 'get_sampling_requests'} lists pending requests`,
-    );
+    throw questionNotFound(id, kind);
   }
 
   /** Open interactions that the client can see. */
   list(kind: InteractionKind, server?: string): OpenInteraction[] {
-    return this.#open().filter(
-      (interaction) =>
-        interaction.kind === kind &&
-        interaction.audience !== 'none' &&
-        interaction.handledBy === undefined &&
-        (server === undefined || interaction.server === server),
-    );
+    return this.#shell
+      .open()
+      .filter(
+        (interaction) =>
+          interaction.kind === kind &&
+          interaction.audience !== 'none' &&
+          interaction.handledBy === undefined &&
+          (server === undefined || interaction.server === server),
+      );
   }
 
   /** Open interactions that the client gets with a task, or with a request that is none yet. */
   of(request: { taskId: string } | { callId: string }): OpenInteraction[] {
-    return this.#open().filter(({ link, handledBy }) => {
+    return this.#shell.open().filter(({ link, handledBy }) => {
       if (handledBy !== undefined) return false;
       const { callId, taskId } = requestOf(link) ?? {};
       return 'taskId' in request ? taskId === request.taskId : callId === request.callId;
     });
   }
 
+  /** Open interactions that match, whoever can see them. */
+  openWhere(matching: (interaction: OpenInteraction) => boolean): OpenInteraction[] {
+    return this.#shell.open().filter(matching);
+  }
+
   /** Whether an interaction is open that was asked before that moment. */
   anyOpenSince(moment: number): boolean {
-    return this.#open().some(({ audience, createdAt }) => audience !== 'none' && createdAt <= moment);
+    return this.#shell.open().some(({ audience, createdAt }) => audience !== 'none' && createdAt <= moment);
   }
 
   // --- Calls and tasks ---
 
   /** The client uses a server: its questions outside of calls may concern the client. */
   serverUsed(server: string): void {
-    this.#usedAt.set(server, this.#parts.clock.now());
-    if (this.#entries.size === 0) return;
+    this.#activity.serverUsed(server);
+    if (this.#shell.isEmpty) return;
     const { announce } = this.#parts;
-    for (const interaction of this.#open()) {
-      if (interaction.server === server) this.#dispatch(interaction.id, { type: 'server_used', announce });
+    for (const interaction of this.#shell.open()) {
+      if (interaction.server === server) this.#shell.dispatch(interaction.id, { type: 'server_used', announce });
     }
   }
 
   callPromoted(callId: string, taskId: string): void {
-    for (const { id, link } of this.#open()) {
-      if (mentionsCall(link, callId)) this.#dispatch(id, { type: 'call_promoted', callId, taskId });
+    for (const { id, link } of this.#shell.open()) {
+      if (mentionsCall(link, callId)) this.#shell.dispatch(id, { type: 'call_promoted', callId, taskId });
     }
   }
 
@@ -458,10 +296,10 @@ export class InteractionRouter {
   }
 
   #requestClosed(callId: string, aborted: boolean): void {
-    if (this.#entries.size === 0) return;
-    for (const { id, link } of this.#open()) {
+    if (this.#shell.isEmpty) return;
+    for (const { id, link } of this.#shell.open()) {
       if (mentionsCall(link, callId)) {
-        this.#dispatch(id, { type: 'call_ended', callId, aborted, around: this.#around(id) });
+        this.#shell.dispatch(id, { type: 'call_ended', callId, aborted, around: this.#activity.around(id) });
       }
     }
   }
@@ -470,7 +308,7 @@ export class InteractionRouter {
   callStopped(callId: string, reason: string): void {
     this.rejectWhere(
       ({ server, link }) =>
-        requestOf(link)?.callId === callId && !outlivesCall(link, callId, this.#surroundings(server)),
+        requestOf(link)?.callId === callId && !outlivesCall(link, callId, this.#activity.surroundings(server)),
       reason,
     );
   }
@@ -478,9 +316,9 @@ export class InteractionRouter {
   /** The server will not ask again what belonged to this task. */
   taskEnded(taskId: string): void {
     this.rejectWhere(({ link }) => link.certainty === 'certain' && link.by.taskId === taskId, 'the call has ended');
-    for (const [id, { state }] of this.#entries) {
+    for (const [id, { state }] of this.#shell.entries()) {
       if (state.phase === 'settled' && requestOf(state.interaction.link)?.taskId === taskId) {
-        this.#dispatch(id, { type: 'taken' });
+        this.#shell.dispatch(id, { type: 'taken' });
       }
     }
   }
@@ -492,52 +330,50 @@ export class InteractionRouter {
 
   /** What the server has not asked again by now, it will not ask again. */
   allAsked(taskId: string): void {
-    for (const [id, { state, asker }] of this.#entries) {
+    for (const [id, { state, asker }] of this.#shell.entries()) {
       if (asker !== undefined || requestOf(state.interaction.link)?.taskId !== taskId) continue;
-      if (state.phase === 'open') this.#dispatch(id, { type: 'rejected', reason: 'withdrawn by the server' });
+      if (state.phase === 'open') this.#shell.dispatch(id, { type: 'rejected', reason: 'withdrawn by the server' });
     }
   }
 
   /** Rejects every open interaction that matches, and overtakes the answers that are being stored. */
   rejectWhere(matching: (interaction: Interaction) => boolean, reason: string): number {
     const before = this.size;
-    for (const [id, { state }] of this.#entries) {
-      if (state.phase !== 'settled' && matching(state.interaction)) this.#dispatch(id, { type: 'rejected', reason });
+    for (const [id, { state }] of this.#shell.entries()) {
+      if (state.phase !== 'settled' && matching(state.interaction))
+        this.#shell.dispatch(id, { type: 'rejected', reason });
     }
     return before - this.size;
   }
 
   /** Open interactions that the task may have asked, and that its client does not get with another call. */
   unhostedOf(taskId: string): OpenInteraction[] {
-    const callId = this.#callOf(taskId)?.id;
+    const callId = this.#activity.callOf(taskId)?.id;
     if (callId === undefined) return [];
-    return this.#open().filter(({ id, link, audience, handledBy }) => {
+    return this.#shell.open().filter(({ id, link, audience, handledBy }) => {
       if (handledBy !== undefined || !mentionsCall(link, callId)) return false;
-      return audience === 'tools' || (requestOf(link) === undefined && !this.#isPresented(id));
+      return audience === 'tools' || (requestOf(link) === undefined && !isPresented(this.#shell.entry(id)?.state));
     });
   }
 
   /** From now on the client is asked this through the call behind the task. */
   hostWith(id: string, taskId: string): void {
-    const callId = this.#callOf(taskId)?.id;
-    if (callId !== undefined) this.#dispatch(id, { type: 'hosted', host: { callId, taskId } });
+    const callId = this.#activity.callOf(taskId)?.id;
+    if (callId !== undefined) this.#shell.dispatch(id, { type: 'hosted', host: { callId, taskId } });
   }
 
   /** A request that is no call and whose client waits for it can host questions, until the returned function is called. */
   addHost(host: HostRequest): (options?: { aborted?: boolean }) => void {
-    this.#hosts.set(host.id, host);
+    this.#activity.addHost(host);
     return ({ aborted = false } = {}) => {
-      this.#hosts.delete(host.id);
+      this.#activity.removeHost(host.id);
       this.#requestClosed(host.id, aborted);
     };
   }
 
   /** Whether the client that made this call, or would be asked through another one, can tell in which folders it works. */
   tellsRoots(server: string, callId: string | undefined): boolean {
-    const { calls, needsHost } = this.#parts;
-    const id = callId ?? (needsHost() ? chooseHost(this.#surroundings(server))?.callId : undefined);
-    if (id === undefined) return false;
-    return (this.#hosts.get(id) ?? calls.get(id)?.caller)?.tellsRoots === true;
+    return this.#activity.tellsRoots(server, callId);
   }
 
   // --- Life cycle ---
@@ -559,31 +395,25 @@ export class InteractionRouter {
           presented: false,
           announced: announced && stored.audience !== 'none',
         };
-        this.#keep(stored.id, { state, bytes });
-        this.#record({ state, bytes }, { restored: true });
+        this.#shell.restore(stored.id, { state, bytes });
         if (waits) this.#alarm.at(stored.expiresAt);
-        else this.#dispatch(stored.id, { type: 'rejected', reason: 'gateway restarted' });
+        else this.#shell.dispatch(stored.id, { type: 'rejected', reason: 'gateway restarted' });
       } else if (waits) {
-        this.#keep(stored.id, { state: { phase: 'settled', interaction: { ...stored, link } }, bytes: 0 });
+        this.#shell.keep(stored.id, { state: { phase: 'settled', interaction: { ...stored, link } }, bytes: 0 });
       } else this.#parts.store.drop('question', stored.id);
     }
-    // Which tasks an interaction may have blocked is not known any more, and those of rejected ones go on.
-    const { tasks } = this.#parts;
-    for (const task of tasks.atWork()) {
-      const by = this.#blocking(task.id);
-      if (by !== undefined || isBlocked(task)) tasks.apply(task.id, { type: 'blocked', by });
-    }
+    this.#shell.restoreBlocking();
   }
 
   /** Timers stand still while the machine sleeps; deadlines do not. */
   sweep(): void {
     const { clock, log } = this.#parts;
     const now = clock.now();
-    for (const { id, kind, server, expiresAt } of this.#open()) {
+    for (const { id, kind, server, expiresAt } of this.#shell.open()) {
       if (expiresAt > now) this.#alarm.at(expiresAt);
       else {
         log.warn(`${kind}_timeout`, { requestId: id, server });
-        this.#dispatch(id, { type: 'expired' });
+        this.#shell.dispatch(id, { type: 'expired' });
       }
     }
   }
@@ -606,270 +436,23 @@ export class InteractionRouter {
   }
 
   #leaveWhere(isLeft: (interaction: Interaction) => boolean): void {
-    for (const [id, { state, asker }] of this.#entries) {
+    for (const [id, { state, asker }] of this.#shell.entries()) {
       if (state.phase === 'settled' || !isLeft(state.interaction)) continue;
-      if (state.phase === 'open') this.#leave(id);
+      if (state.phase === 'open') this.#shell.leave(id);
       // An answer that is being stored stays on record for the next run.
       else asker?.stopListening();
     }
   }
-
-  /** Nothing more: the server would take a rejection for an answer. */
-  #leave(id: string): void {
-    this.#entries.get(id)?.asker?.stopListening();
-    this.#forget(id);
-  }
-
-  // --- The shell around the reducer ---
-
-  #dispatch(id: string, event: RouterEvent): void {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return;
-    const before = entry.state;
-    const { state, effects } = reduce(before, event);
-    if (state === undefined) this.#forget(id);
-    else entry.state = state;
-    if (before.phase === 'open' && state?.phase !== 'open') this.#closed(entry);
-    if (before.phase !== 'settled' && (state === undefined || state.phase === 'settled')) {
-      const outcome = outcomeOf(before, event);
-      this.#observe(entry, before, outcome);
-      this.#recordEnd(entry, before, outcome, effects.find((effect) => effect.type === 'fail')?.reason);
-    }
-    this.#updateBlocking(before, state);
-    for (const effect of effects) {
-      // It may have ended while an earlier effect ran.
-      if (this.#entries.has(id) || !concernsOpen(effect)) this.#run(entry, effect);
-    }
-    if (state !== undefined && state !== before && this.#entries.get(id) === entry) this.#record(entry);
-  }
-
-  #keep(id: string, entry: Entry): void {
-    this.#entries.set(id, entry);
-    if (this.#entries.size === 1) this.#parts.onOccupied(true);
-  }
-
-  #forget(id: string): void {
-    if (this.#entries.delete(id) && this.#entries.size === 0) this.#parts.onOccupied(false);
-  }
-
-  #closed(entry: Entry): void {
-    this.#parts.budget.give(entry.bytes);
-    entry.bytes = 0;
-  }
-
-  /** Tells the observer that an interaction is over. */
-  #observe({ by }: Entry, before: Unsettled, outcome: ObservedQuestion['outcome']): void {
-    const { observed, clock, tasks } = this.#parts;
-    if (observed.observer === undefined) return;
-    const { kind, server, createdAt, link } = before.interaction;
-    const { callId, taskId } = requestOf(link) ?? {};
-    observed.observer.questionEnded({
-      kind,
-      server,
-      createdAt,
-      endedAt: clock.now(),
-      outcome,
-      via: by?.via,
-      callId,
-      taskTrace: taskId === undefined ? undefined : tasks.find(taskId)?.trace,
-    });
-  }
-
-  /** Tells the history, and people, of an interaction that is open, or whose answer is being stored. */
-  #record({ state, by }: Entry, { restored = false } = {}): void {
-    const { recorder, notifier } = this.#parts;
-    if (state.phase === 'settled') return;
-    const { id } = state.interaction;
-    if (state.phase === 'open') {
-      const { handledBy } = state.interaction;
-      const isAsked = state.presented || (this.#responders.isClaimed(id) && handledBy === undefined);
-      recorder?.questionChanged(state.interaction, isAsked, restored);
-      // What a rule or a model answers is no business of people, unless it fails.
-      if (handledBy === undefined) notifier?.questionChanged(state.interaction, isAsked);
-    } else if (by !== undefined) recorder?.questionAnswered(id, { ...by, via: SOURCES[by.via] });
-  }
-
-  #recordEnd(
-    { by }: Entry,
-    { interaction }: Unsettled,
-    outcome: ObservedQuestion['outcome'],
-    reason: string | undefined,
-  ): void {
-    const { recorder, notifier } = this.#parts;
-    notifier?.questionEnded(interaction.id);
-    if (recorder === undefined) return;
-    const isAnswer = outcome !== 'expired' && outcome !== 'rejected';
-    recorder.questionEnded(interaction, {
-      status: outcome === 'refused' ? 'rejected' : outcome,
-      reason,
-      by: isAnswer && by !== undefined ? { ...by, via: SOURCES[by.via] } : undefined,
-    });
-  }
-
-  #run(entry: Entry, effect: Effect): void {
-    const { store, events, calls, tasks } = this.#parts;
-    const { state, asker } = entry;
-    const { id, kind, server } = state.interaction;
-    switch (effect.type) {
-      case 'save':
-        if (isWorthKeeping(state)) store.put('question', state.interaction);
-        return;
-      case 'drop':
-        store.drop('question', id);
-        return;
-      case 'promote':
-        calls.get(effect.callId)?.promote('question');
-        return;
-      case 'offer':
-        if (state.phase === 'open' && !this.#responders.offer(state.interaction)) {
-          this.#dispatch(id, { type: 'unclaimed' });
-        }
-        return;
-      case 'release':
-        this.#responders.release(id, effect.words);
-        return;
-      case 'wake':
-        tasks.wake(effect.taskId);
-        return;
-      case 'announce':
-        if (kind === 'roots') return;
-        if (effect.event === 'request') events.add(`${kind}_request`, server, { requestId: id });
-        else events.add(`${kind}_expired`, server, { requestId: id, reason: effect.reason });
-        return;
-      case 'claim_answer':
-        asker?.onAnswered?.();
-        return;
-      case 'deliver':
-        asker?.stopListening();
-        asker?.resolve(effect.answer);
-        return;
-      case 'fail': {
-        asker?.stopListening();
-        const { reason, error, expired } = effect;
-        const status = expired ? 'expired' : 'rejected';
-        asker?.reject(notAnswered({ kind, status, reason, ...(error && { error }) }));
-      }
-    }
-  }
-
-  /** Tells the tasks whose waiting has changed. */
-  #updateBlocking(before: RoutedInteraction | undefined, after: RoutedInteraction | undefined): void {
-    const was = tasksBlockedBy(before);
-    const is = tasksBlockedBy(after);
-    for (const taskId of new Set([...was.keys(), ...is.keys()])) {
-      if (was.get(taskId) === is.get(taskId)) continue;
-      this.#parts.tasks.apply(taskId, { type: 'blocked', by: this.#blocking(taskId) });
-    }
-  }
-
-  #blocking(taskId: string): Blocking | undefined {
-    const found = [...this.#entries.values()].flatMap(({ state }) => tasksBlockedBy(state).get(taskId) ?? []);
-    return found.includes('certain') ? 'certain' : found[0];
-  }
-
-  #open(): OpenInteraction[] {
-    return [...this.#entries.values()].flatMap(({ state }) => (state.phase === 'open' ? [state.interaction] : []));
-  }
-
-  #isPresented(id: string): boolean {
-    const state = this.#entries.get(id)?.state;
-    return state?.phase === 'open' && state.presented;
-  }
-
-  #callOf(taskId: string): LiveCall | undefined {
-    return this.#parts.calls.values().find((call) => call.taskId === taskId);
-  }
-
-  #around(id: string, as?: OpenInteraction): Surroundings {
-    const interaction = as ?? this.find(id);
-    return interaction === undefined ? NOWHERE : this.#surroundings(interaction.server, interaction);
-  }
-
-  #surroundings(server: string, interaction?: OpenInteraction): Surroundings {
-    const { calls, tasks, needsHost } = this.#parts;
-    const open = calls.values().filter((call) => call.request.server === server);
-    const asOpenCall = (call: LiveCall): OpenCall => ({
-      callId: call.id,
-      ...(call.taskId !== undefined && { taskId: call.taskId }),
-      effect: (interaction && call.caller.effectOf?.(interaction)) ?? 'promote',
-      waiting: !call.answered,
-      detached: call.native === true || call.checkpoint !== undefined,
-      asking: this.#open().some(({ id, link }) => id !== interaction?.id && requestOf(link)?.callId === call.id),
-      abandoned: call.taskId !== undefined && tasks.find(call.taskId)?.abandoned === true,
-    });
-    const hosts = [...this.#hosts.values()].filter((host) => host.server === server).map(({ id }) => id);
-    return { calls: open.map(asOpenCall), hosts, needsHost: needsHost() };
-  }
 }
 
-const NOWHERE: Surroundings = { calls: [], hosts: [], needsHost: false };
-const NOT_BLOCKED: ReadonlyMap<string, Blocking> = new Map();
-
-function tasksBlockedBy(state: RoutedInteraction | undefined): ReadonlyMap<string, Blocking> {
-  if (state?.phase !== 'open' || state.interaction.handledBy !== undefined) return NOT_BLOCKED;
-  return blockedTasks(state.interaction.link);
+function isPresented(state: RoutedInteraction | undefined): boolean {
+  return state?.phase === 'open' && state.presented;
 }
 
-type Unsettled = Exclude<RoutedInteraction, { phase: 'settled' }>;
-
-/** With the tools of the hub, the model answers in place of a person. */
-function assertToolsMayAnswer({ approval, approver }: Interaction, answer: unknown): void {
-  if (approver === 'person' || approval?.approver === 'person') {
-    throw new GatewayError(
-      'TOOL_ERR_NOT_ALLOWED',
-      'a person has to decide this: in the console, with `meanwhile inbox`, or in a client that asks; tell the user',
-    );
-  }
-  const content = isObject(answer) ? answer['content'] : undefined;
-  if (approval !== undefined && isObject(content) && content['decision'] === 'always') {
-    throw new GatewayError(
-      'TOOL_ERR_NOT_ALLOWED',
-      'only a person can allow a tool for the rest of the session; answer "allow" for this call, or "deny"',
-    );
-  }
-}
-
-/** To deny a call is to decline it, however it was said. */
-function asGiven({ approval }: Interaction, answer: Answer): Answer {
-  const { content } = answer;
-  return approval !== undefined && isObject(content) && content['decision'] === 'deny' ? { action: 'decline' } : answer;
-}
-
-function outcomeOf(before: Unsettled, event: RouterEvent): ObservedQuestion['outcome'] {
-  if (before.phase === 'answering') return before.overtakenBy === undefined ? before.interaction.status : 'rejected';
-  return event.type === 'expired' || event.type === 'refused' ? event.type : 'rejected';
-}
-
-const SOURCES: Record<AnsweredVia, AnswerSource> = {
-  request: 'client',
-  round: 'client',
-  tools: 'tools',
-  console: 'console',
-  terminal: 'terminal',
-  rule: 'rule',
-  model: 'model',
-  link: 'link',
-};
-
-function concernsOpen(effect: Effect): boolean {
-  switch (effect.type) {
-    case 'save':
-    case 'promote':
-    case 'offer':
-      return true;
-    case 'announce':
-      return effect.event === 'request';
-    case 'drop':
-    case 'release':
-    case 'wake':
-    case 'claim_answer':
-    case 'deliver':
-    case 'fail':
-      return false;
-  }
-}
-
-/** A settled interaction only matters to a server that can ask for it again by its key. */
-function isWorthKeeping({ phase, interaction }: RoutedInteraction): boolean {
-  return phase === 'open' || interaction.key !== undefined;
+export function questionNotFound(id: string, kind: InteractionKind): GatewayError {
+  return new GatewayError(
+    'TOOL_ERR_REQUEST_NOT_FOUND',
+    `no pending ${kind} request '${id}': unknown, answered, withdrawn or expired; ` +
+      `${kind === 'elicitation' ? 'get_elicitations' : 'get_sampling_requests'} lists pending requests`,
+  );
 }

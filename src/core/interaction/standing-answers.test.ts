@@ -116,7 +116,7 @@ describe('what no rule answers', () => {
     expect(lines).toMatchObject([
       {
         event: 'standing_answer_not_used',
-        data: { reason: `its content does not fit the question: 'ok': expected one of "yes", "no"` },
+        data: { reason: `its content does not match the question: 'ok': expected one of "yes", "no"` },
       },
     ]);
   });

@@ -87,9 +87,9 @@ export function standingAnswers(
 
 function whyNot(params: Record<string, unknown>, answer: Answer): string | undefined {
   const secret = secretField(params['requestedSchema'], { descriptions: true });
-  if (secret !== undefined) return `the field '${secret}' looks like a secret; a person has to answer`;
+  if (secret !== undefined) return `the field '${secret}' looks like a secret; a person must answer`;
   const mistake = answerMistake({ kind: 'elicitation', params }, answer);
-  return mistake === undefined ? undefined : `its content does not fit the question: ${mistake}`;
+  return mistake === undefined ? undefined : `its content does not match the question: ${mistake}`;
 }
 
 function matcher({ server, tool, message, schema }: StandingRule): (question: RoutineQuestion) => boolean {

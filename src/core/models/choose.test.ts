@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fileSchema } from '../../config/schema.ts';
-import { chooseModel, type ModelClient } from './choose.ts';
+import { chooseModels, type ModelClient } from './choose.ts';
 
 const CLIENT: ModelClient = { principal: 'ann', server: 'files', configured: true };
 
@@ -11,7 +11,7 @@ function choose(
 ) {
   const given = Object.entries(models).map(([name, more]) => [name, { api: 'openai', model: `${name}-1`, ...more }]);
   const { models: all } = fileSchema.parse({ meanwhile: { models: Object.fromEntries(given) } }).meanwhile;
-  return chooseModel(all, { ...CLIENT, ...client }, params);
+  return chooseModels(all, { ...CLIENT, ...client }, params)[0];
 }
 
 const TWO = {
@@ -37,6 +37,24 @@ test.each([
   ['nonsense', prefer({ hints: 'claude', costPriority: 'high' }), 'cheap'],
 ])('G-4: a model is chosen by %s', (_what, params, chosen) => {
   expect(choose(TWO, params)).toBe(chosen);
+});
+
+test('G-4: those that are asked when the best one fails are in the same order: hints, then priorities', () => {
+  const models = fileSchema.parse({
+    meanwhile: {
+      models: Object.fromEntries(
+        Object.entries({ ...TWO, third: { scores: { intelligence: 0.95 } } }).map(([name, more]) => [
+          name,
+          { api: 'openai', model: `${name}-1`, ...more },
+        ]),
+      ),
+    },
+  }).meanwhile.models;
+  const order = (preferences: object): string[] => chooseModels(models, CLIENT, prefer(preferences));
+  expect(order({ intelligencePriority: 1 })).toEqual(['third', 'clever', 'cheap']);
+  expect(order({ hints: [{ name: 'gpt' }, { name: 'cheap' }, { name: 'claude-3' }], intelligencePriority: 1 })).toEqual(
+    ['cheap', 'clever', 'third'],
+  );
 });
 
 test('G-4: a model serves only whom it is for', () => {

@@ -1,4 +1,4 @@
-/** Which model answers a sampling request: the first hint that fits counts most, then the server's priorities. */
+/** Which models answer a sampling request, the best first: the first hint that fits counts most, then the server's priorities. */
 
 import { compileGlob } from '../../lib/pattern.ts';
 import { isObject } from '../../lib/values.ts';
@@ -37,24 +37,26 @@ export interface ModelClient {
   configured: boolean;
 }
 
-export function chooseModel(
+/** All that may answer it: each is asked only if those before it have failed. */
+export function chooseModels(
   models: Readonly<Record<string, ModelSettings>>,
   client: ModelClient,
   params: Record<string, unknown>,
-): string | undefined {
+): string[] {
   const needsAudio = hasAudio(params['messages']);
   const able = Object.entries(models).filter(
     ([, model]) => serves(model, client) && !(needsAudio && model.api === 'anthropic'),
   );
   const preferences = isObject(params['modelPreferences']) ? params['modelPreferences'] : {};
-  const fitting = byHints(able, preferences['hints']);
   const weight = (name: string): number => (typeof preferences[name] === 'number' ? preferences[name] : 0);
   const [cost, speed, intelligence] = [weight('costPriority'), weight('speedPriority'), weight('intelligencePriority')];
   const score = ({ scores }: ModelSettings): number =>
     cost * scores.cost + speed * scores.speed + intelligence * scores.intelligence;
+  const wanted = hintsIn(preferences['hints']);
   // Of equals, the first in the config.
-  const [best] = fitting.toSorted(([, a], [, b]) => score(b) - score(a));
-  return best?.[0];
+  return able
+    .toSorted((a, b) => firstHint(a, wanted) - firstHint(b, wanted) || score(b[1]) - score(a[1]))
+    .map(([name]) => name);
 }
 
 function serves({ servers, principals }: ModelSettings, { principal, server, configured }: ModelClient): boolean {
@@ -62,21 +64,23 @@ function serves({ servers, principals }: ModelSettings, { principal, server, con
   return servers === undefined ? configured : servers.some((pattern) => compileGlob(pattern)(server));
 }
 
-type Named = [name: string, model: ModelSettings];
-
-/** A hint is a part of the name of a model; models of other makers may serve it, too. */
-function byHints(models: Named[], hints: unknown): Named[] {
-  const wanted = (Array.isArray(hints) ? hints : []).flatMap((hint: unknown) =>
+function hintsIn(hints: unknown): string[] {
+  return (Array.isArray(hints) ? hints : []).flatMap((hint: unknown) =>
     isObject(hint) && typeof hint['name'] === 'string' && hint['name'] !== '' ? [hint['name']] : [],
   );
-  for (const hint of wanted) {
-    const isHinted = ([name, { model, hints: patterns = [] }]: Named): boolean =>
+}
+
+/** The place of the first hint that fits. A hint is a part of the name of a model; models of other makers may serve it, too. */
+function firstHint(
+  [name, { model, hints: patterns = [] }]: [string, ModelSettings],
+  wanted: readonly string[],
+): number {
+  const place = wanted.findIndex(
+    (hint) =>
       [name, model].some((text) => text.toLowerCase().includes(hint.toLowerCase())) ||
-      patterns.some((pattern) => compileGlob(pattern)(hint));
-    const found = models.filter(isHinted);
-    if (found.length > 0) return found;
-  }
-  return models;
+      patterns.some((pattern) => compileGlob(pattern)(hint)),
+  );
+  return place === -1 ? wanted.length : place;
 }
 
 function hasAudio(messages: unknown): boolean {

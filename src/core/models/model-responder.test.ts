@@ -181,6 +181,86 @@ test.each([
   expect(models.asked).toHaveLength(1);
 });
 
+describe('several models', () => {
+  const three = async (more: Record<string, object> = {}) => {
+    const models = { fast: FAST, next: { ...FAST, ...more['next'] }, last: { ...FAST, ...more['last'] } };
+    return stage(more['fast'], { settings: { models: { ...models, fast: { ...FAST, ...more['fast'] } } } });
+  };
+
+  test('G-4: one that fails or answers nonsense hands on to the next that fits', async () => {
+    const core = await three();
+    const { session, models } = core;
+    const replied = callWork(session);
+    (await models.next(1)).fail(new Error('HTTP 500'));
+    const second = await models.next(2);
+    expect(second.model).toBe('next');
+    second.reply(1, { role: 'robot' });
+    const third = await models.next(3);
+    expect(third.model).toBe('last');
+    // Nobody was asked meanwhile.
+    expect([samplings(session), session.tasks.atWork()]).toEqual([[], []]);
+    third.reply();
+    expect(await replied).toMatchObject({ kind: 'result' });
+    expect(await questions(core)).toMatchObject([{ status: 'completed', answeredBy: { via: 'model', name: 'last' } }]);
+    expect(core.logLines.filter(({ event }) => event === 'model_failed').map(({ data }) => data?.['next'])).toEqual([
+      'next',
+      'last',
+    ]);
+  });
+
+  test('G-4: people are asked when all have failed, and are told what was wrong with each', async () => {
+    const core = await three({ next: { servers: ['other'] } });
+    const { session, models } = core;
+    const replied = callWork(session);
+    (await models.next(1)).fail(new Error('HTTP 500'));
+    (await models.next(2)).fail(new Error('HTTP 503'));
+    expect(await replied).toMatchObject({ kind: 'task', because: 'question' });
+    expect(models.asked.map(({ model }) => model)).toEqual(['fast', 'last']);
+    expect(await questions(core)).toMatchObject([
+      {
+        status: 'open',
+        reason: "the model 'fast' did not answer: HTTP 500; the model 'last' did not answer: HTTP 503",
+      },
+    ]);
+  });
+
+  test('G-4: one whose budget is used up is passed over, and each keeps to its own', async () => {
+    const core = await three({ fast: { budget: { callsPerDay: 1 } }, next: { budget: { callsPerDay: 1 } } });
+    const { session, models } = core;
+    for (const [count, model] of ['fast', 'next', 'last'].entries()) {
+      const replied = callWork(session);
+      const asked = await models.next(count + 1);
+      expect(asked.model).toBe(model);
+      asked.reply();
+      await replied;
+    }
+  });
+
+  test('G-4: a person who does not decide on a prompt keeps it from the other models', async () => {
+    const core = await three({ fast: { review: true } });
+    const { session, models } = core;
+    await callWork(session);
+    const review = firstOf(session, 'elicitation');
+    await session.interactions.answer(review, 'elicitation', { action: 'cancel' }, 'console');
+    await vi.waitFor(() => expect(samplings(session)).toHaveLength(1));
+    expect(models.asked).toEqual([]);
+  });
+
+  test('G-4: a person who answers while one model has failed stops the others', async () => {
+    const core = await three();
+    const { session, models } = core;
+    const replied = callWork(session);
+    (await models.next(1)).fail(new Error('HTTP 500'));
+    const { signal } = await models.next(2);
+    const [open] = await questions(core);
+    await session.interactions.answer(open?.id ?? '', 'sampling', ANSWER, 'console');
+    await replied;
+    expect(signal.aborted).toBe(true);
+    await turn();
+    expect(models.asked).toHaveLength(2);
+  });
+});
+
 test('G-4: where nobody else could answer, the server is told so', async () => {
   const { gateway, models } = await stage();
   const session = await directSession(gateway);
@@ -301,7 +381,7 @@ describe('review', () => {
     await expect(decide(session, { action: 'accept', content: { decision: 'maybe' } })).rejects.toThrow('send');
     const send = { action: 'accept', content: { decision: 'send' } };
     const byTools = session.interactions.answer(review?.id ?? '', 'elicitation', send, 'tools');
-    await expect(byTools).rejects.toThrow('a person has to decide this');
+    await expect(byTools).rejects.toThrow('a person must decide this');
     await decide(session, send);
     (await models.next()).reply();
     await vi.waitFor(() => expect(session.tasks.atWork()).toEqual([]));

@@ -8,7 +8,7 @@ import type { Responder } from '../interaction/responders.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import { ModelRefused, type Models, type SessionStore, type Store } from '../ports.ts';
 import { spend } from './budget.ts';
-import { chooseModel, type ModelClient, type ModelSettings } from './choose.ts';
+import { chooseModels, type ModelClient, type ModelSettings } from './choose.ts';
 import { reviewPrompt } from './review.ts';
 
 export interface ModelResponderParts {
@@ -33,7 +33,7 @@ export class ModelResponder {
 
   /** Whether there is a model for it. */
   takes({ kind, server, params }: Pick<OpenInteraction, 'kind' | 'server' | 'params'>): boolean {
-    return kind === 'sampling' && this.#choose(server, params) !== undefined;
+    return kind === 'sampling' && this.#choose(server, params).length > 0;
   }
 
   readonly respond: Responder = (question, over) => {
@@ -46,23 +46,34 @@ export class ModelResponder {
     this.#closed.abort();
   }
 
-  #choose(server: string, params: Record<string, unknown>): string | undefined {
+  #choose(server: string, params: Record<string, unknown>): string[] {
     const { settings, clientOf } = this.#parts;
-    return chooseModel(settings, clientOf(server), params);
+    return chooseModels(settings, clientOf(server), params);
   }
 
+  /** One model after the other, until one has answered; then it is left to people. */
   async #answer(question: OpenInteraction, over: AbortSignal): Promise<void> {
     const { id: requestId, server } = question;
-    const { interactions, log } = this.#parts;
-    const model = this.#choose(server, question.params) ?? '';
-    try {
-      await this.#ask(question, model, over);
-    } catch (error) {
-      if (over.aborted) return;
-      const reason = `the model '${model}' did not answer: ${messageOf(error)}`;
-      log.warn('model_failed', { requestId, server, model, error: messageOf(error) });
-      interactions().leaveToPeople(requestId, reason);
+    const { log } = this.#parts;
+    const interactions = this.#parts.interactions();
+    const failures: string[] = [];
+    const left = this.#choose(server, question.params);
+    while (left.length > 0) {
+      const model = left.shift() ?? '';
+      try {
+        await this.#ask(question, model, over);
+        return;
+      } catch (error) {
+        // Somebody else may have answered, or the answer of the model is being stored.
+        if (over.aborted || interactions.find(requestId) === undefined) return;
+        // A person who did not decide may still do so; no other model gets the prompt behind their back.
+        if (error instanceof NotDecided) left.length = 0;
+        failures.push(`the model '${model}' did not answer: ${messageOf(error)}`);
+        const next = left.length === 0 ? 'people' : left[0];
+        log.warn('model_failed', { requestId, server, model, error: messageOf(error), next });
+      }
     }
+    interactions.leaveToPeople(requestId, failures.length === 0 ? undefined : failures.join('; '));
   }
 
   async #ask(question: OpenInteraction, model: string, over: AbortSignal): Promise<void> {
@@ -73,12 +84,14 @@ export class ModelResponder {
     // Should this gateway die, the next one asks the model again.
     await store.settled();
     if (review && !over.aborted) {
-      const decision = await reviewPrompt(interactions, { question, model, over, clock });
+      const decision = await reviewPrompt(interactions, { question, model, over, clock }).catch((error: unknown) => {
+        throw new NotDecided(messageOf(error));
+      });
       if (decision === 'refuse') {
         interactions.refuse(id, { code: NOT_ANSWERED, message: 'a person refused the sampling request' });
         return;
       }
-      if (decision === 'undecided') throw new Error('no person decided whether it gets the prompt');
+      if (decision === 'undecided') throw new NotDecided('no person decided whether it gets the prompt');
     }
     // Another gateway may have the session by now, and asks the model itself.
     if (over.aborted || store.isLost) return;
@@ -106,6 +119,8 @@ export class ModelResponder {
   }
 }
 
+class NotDecided extends Error {}
+
 function missing(model: string): never {
-  throw new Error(`there is no model '${model}' any more`);
+  throw new Error(`model '${model}' is no longer configured`);
 }

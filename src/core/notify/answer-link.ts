@@ -3,7 +3,7 @@
  * question, and is used up when the question has ended.
  */
 
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { seal, unseal } from '../../lib/seal.ts';
 
 /** What a link allows. */
 export interface AnswerGrant {
@@ -21,33 +21,16 @@ export const ANSWER_KEY = 'answer links';
 
 export const ANSWER_PATH = '/answer/';
 
-const CIPHER = 'aes-256-gcm';
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-
 /** Sealed rather than signed: the id of a session is not for those who read the message. */
 export function sealGrant(key: Buffer, grant: AnswerGrant): string {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv(CIPHER, key, iv);
   const { questionId, sessionId, principal, target, expiresAt } = grant;
-  const text = JSON.stringify([questionId, sessionId, principal, target, expiresAt]);
-  return Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+  return seal(key, [questionId, sessionId, principal, target, expiresAt]);
 }
 
 /** `undefined` if the token was not made with this key. */
 export function openGrant(key: Buffer, token: string): AnswerGrant | undefined {
-  const bytes = Buffer.from(token, 'base64url');
-  if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined;
-  const cipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
-  cipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-  let fields: [string, string, string, string, number];
-  try {
-    const text = Buffer.concat([cipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), cipher.final()]);
-    fields = JSON.parse(text.toString('utf8')) as typeof fields;
-  } catch {
-    // Made up, or of another store.
-    return undefined;
-  }
+  const fields = unseal(key, token) as [string, string, string, string, number] | undefined;
+  if (fields === undefined) return undefined;
   const [questionId, sessionId, principal, target, expiresAt] = fields;
   return { questionId, sessionId, principal, target, expiresAt };
 }

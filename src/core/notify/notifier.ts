@@ -35,6 +35,8 @@ export interface NotedQuestion {
   createdAt: number;
   expiresAt: number;
   message?: string | undefined;
+  /** The page on which the person signs in, where the gateway asks for that. */
+  signInUrl?: string | undefined;
   /** The arguments of the call that asks. */
   args?: Record<string, unknown> | undefined;
 }

@@ -38,14 +38,15 @@ export class SessionNotifier {
 
   /** A question is there, or has changed. `claimed`: its client is being asked. */
   questionChanged(interaction: OpenInteraction, claimed: boolean): void {
-    const { id, kind, server, params, link, audience, createdAt, expiresAt } = interaction;
+    const { id, kind, server, params, link, audience, createdAt, expiresAt, signIn } = interaction;
     // One that the client is not shown does not concern it, and a client that takes a sampling request has a model for it.
     if (audience === 'none' || !isPerson(kind) || (kind === 'sampling' && claimed)) return;
     const { principal, id: sessionId } = this.#session;
     const { tool, args } = this.#callOf(requestOf(link));
     const [mode, message] = [modeOf(kind, params), messageIn(kind, params)];
     const about = { id, kind, mode, server, tool, principal, sessionId, createdAt, expiresAt, message, args };
-    this.#notifier.questionOpen(about);
+    const signInUrl = signIn === undefined ? undefined : String(params['url']);
+    this.#notifier.questionOpen({ ...about, ...(signInUrl !== undefined && { signInUrl }) });
   }
 
   questionEnded(id: string): void {
@@ -98,6 +99,6 @@ export class SessionNotifier {
 export function webhooksNotAllowed(): GatewayError {
   return new GatewayError(
     'TOOL_ERR_NOT_ALLOWED',
-    `_meta["${WEBHOOK_META}"]: this gateway calls no webhooks of tasks; the operator can allow URLs with meanwhile.notify.taskWebhooks`,
+    `_meta["${WEBHOOK_META}"]: this gateway does not call task webhooks; the operator can allow URLs with meanwhile.notify.taskWebhooks`,
   );
 }

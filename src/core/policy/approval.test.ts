@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseExact } from '../../lib/exact-json.ts';
-import { decisionIn, hashOf, questionAbout, readPoint, requestFrom, resumePoint } from './approval.ts';
+import { requestFrom } from '../call/stored-request.ts';
+import { decisionIn, hashOf, questionAbout, readPoint, resumePoint } from './approval.ts';
 
 const CALL = { server: 'files', tool: 'delete', args: { path: '/tmp/a', options: { force: true, depth: [1, 2] } } };
 

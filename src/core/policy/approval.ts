@@ -11,6 +11,7 @@ import { shortenText } from '../../lib/shorten.ts';
 import { readStored } from '../../lib/stored.ts';
 import { isObject } from '../../lib/values.ts';
 import type { CallRequest } from '../call/request.ts';
+import { storedRequest, toStored } from '../call/stored-request.ts';
 import type { Answer, Approval } from '../interaction/interaction.ts';
 import type { ResumePoint } from '../task/task.ts';
 import type { Rule } from './rule.ts';
@@ -110,11 +111,7 @@ const pointSchema = z.object({
     remember: z.boolean().optional(),
     approver: z.enum(['anyone', 'person']).optional(),
     timeoutMs: z.number().optional(),
-    /** What else the call is sent with. */
-    bare: z.boolean().optional(),
-    meta: z.unknown().optional(),
-    more: z.unknown().optional(),
-    tasks: z.enum(['use', 'avoid']).optional(),
+    ...storedRequest,
   }),
 });
 
@@ -123,11 +120,11 @@ export type ApprovalPoint = z.Output<typeof pointSchema>['approval'];
 export function resumePoint(
   argumentsHash: string,
   { message, remember, approver, timeoutMs }: Rule,
-  { bare, meta, more, tasks }: CallRequest,
+  request: CallRequest,
 ): ResumePoint {
   return {
     version: VERSION,
-    approval: { argumentsHash, message, remember, approver, timeoutMs, bare, meta, more, tasks },
+    approval: { argumentsHash, message, remember, approver, timeoutMs, ...toStored(request) },
   };
 }
 
@@ -135,12 +132,13 @@ export function resumePoint(
 export const readPoint = (stored: ResumePoint): ApprovalPoint =>
   readStored(pointSchema, stored, 'the approval of the call').approval;
 
-/** The call as its client made it, as far as it was stored. */
-export function requestFrom({ bare, meta, more, tasks }: ApprovalPoint): Partial<CallRequest> {
+/** The question under the rule that asks now: with its words and its time; who may answer, and what is remembered, only as both allow. */
+export function stricter(point: ApprovalPoint, { message, remember, approver, timeoutMs }: Rule): ApprovalPoint {
   return {
-    ...(bare && { bare }),
-    ...(isObject(meta) && { meta }),
-    ...(isObject(more) && { more }),
-    ...(tasks !== undefined && { tasks }),
+    ...point,
+    message,
+    timeoutMs,
+    remember: remember === true && point.remember === true,
+    approver: approver === 'person' ? approver : point.approver,
   };
 }

@@ -92,9 +92,9 @@ describe('allow and deny', () => {
       onProgress: () => {},
       rounds: 'return',
     } as const;
-    await expect(session.relay(session.connection('one'), request)).rejects.toThrow("'arguments' an object");
+    await expect(session.relay('one', request)).rejects.toThrow("'arguments' to be an object");
     const free = await directSession((await startCore()).gateway);
-    await expect(free.relay(free.connection('one'), request)).rejects.toThrow('Method not found');
+    await expect(free.relay('one', request)).rejects.toThrow('Method not found');
   });
 });
 
@@ -117,6 +117,38 @@ describe('annotations', () => {
     refusalIn(await call(session, { tool: 'read' }));
     expect(lists()).toBe(2);
     expect(received(core)).toHaveLength(2);
+  });
+
+  test('G-1: a list that changes while it is read does not decide', async () => {
+    const core = await underRules(DESTRUCTIVE);
+    const reads: ((tools: object[]) => void)[] = [];
+    core.backends.methods['tools/list'] = async () =>
+      new Promise((resolve) => reads.push((tools) => resolve({ tools })));
+    const session = await hubSession(core.gateway);
+    const replies = [call(session, { tool: 'read' }), call(session, { tool: 'read' })];
+    await turn();
+    expect(reads).toHaveLength(1);
+    core.backends.last.say('notifications/tools/list_changed', undefined);
+    reads[0]?.(TOOLS);
+    await turn();
+    expect([received(core), reads.length]).toEqual([[], 2]);
+    reads[1]?.([{ name: 'read' }]);
+    for (const reply of replies) refusalIn(await reply);
+    // Nor is it remembered.
+    refusalIn(await call(session, { tool: 'read' }));
+    expect(received(core)).toEqual([]);
+  });
+
+  test('G-1: a server that changes its list all the time gets no call that depends on it', async () => {
+    const core = await underRules(DESTRUCTIVE);
+    core.backends.methods['tools/list'] = () => {
+      core.backends.last.say('notifications/tools/list_changed', undefined);
+      return { tools: TOOLS };
+    };
+    const session = await hubSession(core.gateway);
+    const reply = await call(session, { tool: 'read' });
+    expect(reply.kind === 'failed' && reply.error.message).toContain('changes its list of tools all the time');
+    expect(received(core)).toEqual([]);
   });
 
   test('G-1: without the list, the call is not made', async () => {
@@ -175,7 +207,7 @@ describe('a call that needs approval', () => {
     const reply = call(session);
     const { id } = await asked(session);
     core.clock.advance(120_000);
-    expect(refusalIn(await reply)).toContain('nobody decided within 2 min. Repeat the call');
+    expect(refusalIn(await reply)).toContain('no person decided within 2 min. Repeat the call');
     await expect(answer(session, id, ALLOW)).rejects.toThrow('no pending elicitation request');
     await turn();
     expect(received(core)).toEqual([]);
@@ -230,7 +262,7 @@ describe('a call that needs approval', () => {
     void call(another);
     await asked(another);
     expect(received(core)).toHaveLength(2);
-    expect(session.record.remembered).toEqual({ one: ['delete'] });
+    expect(session.record.remembered).toMatchObject({ one: { tools: ['delete'] } });
     await session.detach('one', { reason: 'removed', replaced: false });
     expect(session.record.remembered).toBeUndefined();
   });
@@ -241,7 +273,7 @@ describe('a call that needs approval', () => {
     void call(session);
     const { id } = await asked(session);
     const byTools = session.interactions.answer(id, 'elicitation', ALLOW, 'tools');
-    await expect(byTools).rejects.toThrow('a person has to decide this');
+    await expect(byTools).rejects.toThrow('a person must decide this');
     await answer(session, id, ALLOW);
     await turn();
     expect(received(core)).toHaveLength(1);
@@ -314,7 +346,7 @@ describe('a call that needs approval', () => {
     await turn();
     expect(received(core)).toEqual([]);
     expect(session.tasks.list()).toMatchObject([
-      { status: 'failed', error: { message: 'the use of the approval is not stored: the disk is full' } },
+      { status: 'failed', error: { message: 'the use of the approval could not be stored: the disk is full' } },
     ]);
     core.database.failing = undefined;
   });
@@ -403,6 +435,122 @@ describe('after a restart', () => {
     const [next, restored] = await afterKill(core, session.id, { rules: [ASK] });
     expect(restored.tasks.get(taskId)).toMatchObject({ status: 'completed', result: { isError: true } });
     expect(received(next)).toEqual([]);
+  });
+
+  test('G-2: under stricter rules only a person may approve it, sooner, and not for later calls', async () => {
+    const { core, session, taskId } = await start([ASK]);
+    const { id, expiresAt } = await asked(session);
+    const rule: Rule = { tool: 'delete', then: 'ask', approver: 'person', timeoutMs: 60_000, message: 'Look twice.' };
+    const [next, restored] = await afterKill(core, session.id, { rules: [rule] });
+    const question = await asked(restored);
+    expect(question).toMatchObject({ id, expiresAt: question.createdAt + 60_000 });
+    expect(question.expiresAt).toBeLessThan(expiresAt);
+    expect(question.params['message']).toContain('Look twice.');
+    await expect(restored.interactions.answer(id, 'elicitation', ALLOW, 'tools')).rejects.toThrow('a person must');
+    // Not offered any more.
+    await expect(answer(restored, id, ALWAYS)).rejects.toThrow('expected one of "allow", "deny"');
+    next.clock.advance(60_000);
+    await turn();
+    expect(restored.tasks.get(taskId)).toMatchObject({ status: 'completed', result: { isError: true } });
+    expect(received(next)).toEqual([]);
+  });
+
+  test('G-2: a rule that allows it by now does not let it go: somebody was asked', async () => {
+    for (const rules of [[{ ...ASK, then: 'allow' as const, remember: undefined }], [{ ...ASK, tool: 'other' }]]) {
+      const { core, session } = await start([{ ...ASK, approver: 'person', timeoutMs: 60_000 }]);
+      const { id, expiresAt } = await asked(session);
+      const [next, restored] = await afterKill(core, session.id, { rules });
+      expect(await asked(restored)).toMatchObject({ id, expiresAt, approval: { approver: 'person' } });
+      expect(received(next)).toEqual([]);
+      await answer(restored, id, ALLOW);
+      await turn();
+      expect(received(next)).toHaveLength(1);
+    }
+  });
+
+  test('G-2: an answer of before does not count where a person has to decide by now', async () => {
+    const { core, session, taskId } = await start([ASK]);
+    const { id } = await asked(session);
+    core.backends.gate = new Promise(() => {});
+    await session.interactions.answer(id, 'elicitation', ALLOW, 'tools');
+    await turn();
+    const [next, restored] = await afterKill(core, session.id, { rules: [{ ...ASK, approver: 'person' }] });
+    const task = restored.tasks.get(taskId);
+    expect(task).toMatchObject({ status: 'completed', result: { isError: true } });
+    expect(JSON.stringify(task)).toContain('wants a person to decide');
+    expect(received(next)).toEqual([]);
+    expect(next.database.rowsOf(session.id).question.size).toBe(0);
+  });
+
+  describe('while the server cannot be reached, and so its annotations are not known', () => {
+    const rules: Rule[] = [{ annotations: { destructiveHint: true }, then: 'ask' }];
+
+    async function unreachable(then: Rule[]): Promise<{ next: Core; restored: Session; taskId: string; id: string }> {
+      const core = await startCore({ settings: { rules }, shared: true });
+      core.backends.methods['tools/list'] = () => ({ tools: [{ name: 'delete' }] });
+      const session = await hubSession(core.gateway);
+      const reply = await call(session, { asTask: true });
+      const { id } = await asked(session);
+      const { database, clock } = core;
+      database.expireClaims();
+      const next = await startCore({ database, clock, shared: true, settings: { rules: then } });
+      next.backends.methods['tools/list'] = () => {
+        throw new Error('not yet');
+      };
+      const restored = await next.gateway.restore(session.id, 'local');
+      await turn();
+      return { next, restored: restored as Session, taskId: reply.kind === 'task' ? reply.task.id : '', id };
+    }
+
+    test('G-2: the question waits, and the rules are applied before the approved call is sent', async () => {
+      const { next, restored, id } = await unreachable(rules);
+      expect((await asked(restored)).id).toBe(id);
+      next.backends.methods['tools/list'] = () => ({ tools: [{ name: 'delete' }] });
+      await answer(restored, id, ALLOW);
+      await turn();
+      expect(received(next)).toHaveLength(1);
+    });
+
+    test.each([
+      ['deny', { then: 'deny' as const }, 'denies this call'],
+      ['want a person', { then: 'ask' as const, approver: 'person' as const }, 'wants a person'],
+    ])('G-2: it is not sent if they %s by now, or cannot be applied', async (_what, more, words) => {
+      const { next, restored, taskId, id } = await unreachable([{ ...rules[0], ...more }]);
+      next.backends.methods['tools/list'] = () => ({ tools: [{ name: 'delete' }] });
+      await answer(restored, id, ALLOW);
+      await turn();
+      expect(JSON.stringify(restored.tasks.get(taskId))).toContain(words);
+      const still = await unreachable(rules);
+      await answer(still.restored, still.id, ALLOW);
+      await turn();
+      expect(JSON.stringify(still.restored.tasks.get(still.taskId))).toContain('the rules need the annotations');
+      expect([...received(next), ...received(still.next)]).toEqual([]);
+    });
+  });
+
+  test.each([
+    ['the same', ONE, 0],
+    ['another program', { url: 'http://elsewhere.test/' }, 1],
+  ])('G-2: “always” for a tool of a server: with %s under its name, %d questions', async (_what, config, questions) => {
+    const first = await underRules([ASK]);
+    const session = await hubSession(first.gateway);
+    void call(session);
+    await answer(session, (await asked(session)).id, ALWAYS);
+    await turn();
+    first.backends.last.last.answer('gone');
+    await first.stop();
+    const { database, clock } = first;
+    const next = await startCore({ database, clock, settings: { rules: [ASK] }, servers: { one: config } });
+    const restored = (await next.gateway.restore(session.id, 'local')) as Session;
+    void call(restored);
+    await turn();
+    expect([restored.interactions.size, received(next).length]).toEqual([questions, 1 - questions]);
+    if (questions === 0) return;
+    await answer(restored, (await asked(restored)).id, ALWAYS);
+    await turn();
+    void call(restored);
+    await turn();
+    expect([restored.interactions.size, received(next).length]).toEqual([0, 2]);
   });
 
   test('G-2: without rules, a call that waited is not sent', async () => {

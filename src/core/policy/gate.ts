@@ -5,20 +5,13 @@ import { messageOf, type Log } from '../../lib/log.ts';
 import { failureKindOf } from '../../lib/server-failure.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallRequest } from '../call/request.ts';
+import { requestFrom } from '../call/stored-request.ts';
 import { NotAnswered } from '../interaction/asked.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
-import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion } from '../ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion, type ServerConfig } from '../ports.ts';
 import type { ResumePoint } from '../task/task.ts';
-import {
-  decisionIn,
-  hashOf,
-  questionAbout,
-  readPoint,
-  requestFrom,
-  resumePoint,
-  type ApprovalPoint,
-} from './approval.ts';
+import { decisionIn, hashOf, questionAbout, readPoint, resumePoint, stricter, type ApprovalPoint } from './approval.ts';
 import { decide, type Verdict } from './decide.ts';
 import { hintsOf } from './hints.ts';
 import { refused, type Refusal } from './refusal.ts';
@@ -42,6 +35,7 @@ export interface GateParts {
   /** The annotations of a tool; a promise if the list of tools has to be read first. */
   annotationsOf: (server: string, tool: string) => unknown;
   remembered: RememberedTools | undefined;
+  configOf: (server: string) => ServerConfig | undefined;
   /** What a person has allowed for the rest of the session has changed. */
   onRemembered: () => void;
   log: Log;
@@ -66,7 +60,8 @@ export class CallGate {
   constructor(rules: readonly CompiledRule[], parts: GateParts) {
     this.#rules = rules;
     this.#parts = parts;
-    this.remembered = new Remembered(parts.remembered, parts.onRemembered);
+    const { remembered: stored, configOf, onRemembered: changed } = parts;
+    this.remembered = new Remembered({ stored, configOf, changed });
   }
 
   /** Sends the call if the rules allow it, or once a person has approved it. Otherwise its outcome says why not. */
@@ -83,9 +78,7 @@ export class CallGate {
     try {
       verdict = await deciding;
     } catch (error) {
-      const failure = failureKindOf(error);
-      const reason = `the rules need the annotations of its tools: ${messageOf(error)}`;
-      return { kind: 'unreachable', reason, ...(failure !== undefined && { failure }) };
+      return unreadable(error);
     }
     if (isAllowed(verdict)) return sending.send();
     const { rule, index } = verdict;
@@ -94,6 +87,7 @@ export class CallGate {
     this.#parts.log.info('rule_matched', { server, tool, rule: index, then: rule.then });
     if (rule.then === 'deny') return refused(request, { why: 'rule' }, rule);
     const argumentsHash = hashOf(request);
+    if (call.approved === argumentsHash) return sending.send();
     sending.keep(resumePoint(argumentsHash, rule, request));
     return this.#ask(call, { ...rule, argumentsHash }, sending.send);
   }
@@ -106,10 +100,35 @@ export class CallGate {
   /** Goes on with such a call: the answer may be there already, and is used only for the arguments that it was given for. */
   async resume(call: LiveCall, stored: ResumePoint, send: () => Promise<CallOutcome>): Promise<CallOutcome> {
     const point = readPoint(stored);
-    // The rules may have changed meanwhile.
-    const verdict = await this.#verdictOn(call.request);
-    if (verdict?.rule.then === 'deny') return refused(call.request, { why: 'rule' }, verdict.rule);
-    return this.#ask(call, point, send);
+    // The rules may have changed meanwhile. They can become stricter for a call that waits, but not let it go: somebody was asked.
+    let rule: Rule | undefined;
+    try {
+      rule = (await this.#verdictOn(call.request))?.rule;
+    } catch {
+      // The server may be back when the answer comes.
+      return this.#ask(call, point, async () => this.#sendIfAsked(call, point, send));
+    }
+    if (rule?.then === 'deny') return refused(call.request, { why: 'rule' }, rule);
+    return this.#ask(call, rule?.then === 'ask' ? stricter(point, rule) : point, send);
+  }
+
+  /** Sends an approved call, unless the rules of today would have denied it, or asked a person about it. */
+  async #sendIfAsked(
+    { request }: LiveCall,
+    { approver }: ApprovalPoint,
+    send: () => Promise<CallOutcome>,
+  ): Promise<CallOutcome> {
+    let rule: Rule | undefined;
+    try {
+      rule = (await this.#verdictOn(request))?.rule;
+    } catch (error) {
+      return unreadable(error);
+    }
+    if (rule?.then === 'deny') return refused(request, { why: 'rule' }, rule);
+    if (rule?.then === 'ask' && rule.approver === 'person' && approver !== 'person') {
+      return refused(request, { why: 'unanswered', reason: 'a rule wants a person to decide by now' }, rule);
+    }
+    return send();
   }
 
   #verdictOn({ server, tool, args }: CallRequest): Verdict | Promise<Verdict> {
@@ -148,7 +167,7 @@ export class CallGate {
     if (hashOf(request) !== argumentsHash) {
       return refused(
         request,
-        { why: 'unanswered', reason: 'its arguments are not those that were asked about' },
+        { why: 'unanswered', reason: 'its arguments differ from those in the approval request' },
         asked,
       );
     }
@@ -171,9 +190,10 @@ export class CallGate {
       log.info('approval_decided', { server, tool, decision, argumentsHash });
       if (decision === 'deny' || decision === 'declined') return refused(request, { why: 'denied' }, asked);
       if (decision === 'cancelled') return refused(request, { why: 'dismissed' }, asked);
-      if (decision === 'always') this.remembered.add(server, tool);
+      if (decision === 'always' && asked.remember === true) this.remembered.add(server, tool);
       // Used up before the server can have the call.
       call.approval = { use: () => taken.abort() };
+      call.approved = argumentsHash;
       return await send();
     } finally {
       // After a stop, the next run of the program uses the answer.
@@ -213,6 +233,13 @@ const STOPPED: CallOutcome = { kind: 'lost', reason: 'the call was stopped befor
 function whyUnanswered(error: Error, afterMs: number): Refusal {
   if (error instanceof NotAnswered && error.status === 'expired') return { why: 'expired', afterMs };
   return { why: 'unanswered', reason: error.message };
+}
+
+/** Without the list of tools, no call is made. */
+function unreadable(error: unknown): CallOutcome {
+  const failure = failureKindOf(error);
+  const reason = `the rules need the annotations of its tools: ${messageOf(error)}`;
+  return { kind: 'unreachable', reason, ...(failure !== undefined && { failure }) };
 }
 
 const isAllowed = (verdict: Verdict): verdict is undefined => verdict === undefined || verdict.rule.then === 'allow';

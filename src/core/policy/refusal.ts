@@ -14,6 +14,16 @@ export type Refusal =
 
 export const REFUSAL_META = 'meanwhile/refused';
 
+/** The results that `refused` has made. A server could send the same `_meta`. */
+const made = new WeakMap<object, Refusal['why']>();
+
+/** Why the call with this result was not sent, for the audit record; nothing if the result is that of a server. */
+export function whyNotSent(result: object | undefined): string | undefined {
+  const why = result && made.get(result);
+  if (why === undefined) return undefined;
+  return why === 'rule' ? 'not sent: a rule denies it' : 'not sent: it was not approved';
+}
+
 export function refused(
   { server, tool }: Pick<CallRequest, 'server' | 'tool'>,
   refusal: Refusal,
@@ -21,14 +31,13 @@ export function refused(
 ): CallOutcome {
   const note = message === undefined ? '' : ` (${message})`;
   const text = `'${tool}' on server '${server}' was not called: ${wordsFor(refusal, note)}`;
-  return {
-    kind: 'result',
-    result: {
-      content: [{ type: 'text', text }],
-      isError: true,
-      _meta: { [REFUSAL_META]: { code: 'TOOL_ERR_NOT_ALLOWED', reason: refusal.why } },
-    },
+  const result = {
+    content: [{ type: 'text', text }],
+    isError: true,
+    _meta: { [REFUSAL_META]: { code: 'TOOL_ERR_NOT_ALLOWED', reason: refusal.why } },
   };
+  made.set(result, refusal.why);
+  return { kind: 'result', result };
 }
 
 function wordsFor(refusal: Refusal, note: string): string {
@@ -40,7 +49,7 @@ function wordsFor(refusal: Refusal, note: string): string {
     case 'dismissed':
       return `it needs approval${note}, and the question was dismissed without a decision. Ask the user before you repeat it.`;
     case 'expired':
-      return `it needs approval${note}, and nobody decided within ${duration(refusal.afterMs)}. Repeat the call to ask again.`;
+      return `it needs approval${note}, and no person decided within ${duration(refusal.afterMs)}. Repeat the call to ask again.`;
     case 'unanswered':
       return `it needs approval${note}, and there was no decision: ${refusal.reason}. Repeat the call to ask again.`;
   }

@@ -1,33 +1,62 @@
-/** The tools that a person has allowed for the rest of a session, by server. */
+/**
+ * The tools that a person has allowed for the rest of a session, by server. They were allowed for that server, not for its name: if
+ * the config gives the name to another one while the gateway is down, they are asked about again.
+ */
 
-export type RememberedTools = Record<string, string[]>;
+import { hashOf } from '../../lib/canonical-json.ts';
+
+export type RememberedTools = Record<string, RememberedServer>;
+
+interface RememberedServer {
+  /** The hash of its config. */
+  config: string;
+  tools: string[];
+}
+
+export interface RememberingParts {
+  /** What an earlier run of the program has remembered. */
+  stored: RememberedTools | undefined;
+  configOf: (server: string) => object | undefined;
+  /** What is remembered has to be stored. */
+  changed: () => void;
+}
 
 export class Remembered {
-  readonly #tools = new Map<string, Set<string>>();
-  readonly #changed: () => void;
+  readonly #servers: Map<string, RememberedServer>;
+  readonly #parts: RememberingParts;
 
-  /** `changed`: what is remembered has to be stored. */
-  constructor(stored: RememberedTools | undefined, changed: () => void) {
-    for (const [server, tools] of Object.entries(stored ?? {})) this.#tools.set(server, new Set(tools));
-    this.#changed = changed;
+  constructor(parts: RememberingParts) {
+    this.#parts = parts;
+    // Earlier versions kept tools without their server.
+    const known = Object.entries(parts.stored ?? {}).filter(([, server]) => Array.isArray(server.tools));
+    this.#servers = new Map(known);
   }
 
   has(server: string, tool: string): boolean {
-    return this.#tools.get(server)?.has(tool) === true;
+    const known = this.#servers.get(server);
+    return known !== undefined && known.tools.includes(tool) && known.config === this.#hashOf(server);
   }
 
   add(server: string, tool: string): void {
-    const tools = this.#tools.get(server) ?? new Set();
-    this.#tools.set(server, tools.add(tool));
-    this.#changed();
+    const config = this.#hashOf(server);
+    if (config === undefined) return;
+    const known = this.#servers.get(server);
+    const tools = known?.config === config ? known.tools.filter((each) => each !== tool) : [];
+    this.#servers.set(server, { config, tools: [...tools, tool] });
+    this.#parts.changed();
   }
 
   /** Another server may get the name. */
   forget(server: string): void {
-    if (this.#tools.delete(server)) this.#changed();
+    if (this.#servers.delete(server)) this.#parts.changed();
   }
 
   get record(): RememberedTools {
-    return Object.fromEntries([...this.#tools].map(([server, tools]) => [server, [...tools]]));
+    return Object.fromEntries(this.#servers);
+  }
+
+  #hashOf(server: string): string | undefined {
+    const config = this.#parts.configOf(server);
+    return config && hashOf(config);
   }
 }

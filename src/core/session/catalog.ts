@@ -25,6 +25,9 @@ const MAX_ID = { name: 256, uri: 8192, uriTemplate: 8192 };
 
 export type ListName = keyof typeof LISTS;
 
+/** How often the list of tools is read for a call that a rule decides on, while it changes. */
+const MOST_READINGS = 5;
+
 /** Entries whose name or address is missing or too long are left out. */
 function isNamed(item: unknown, id: keyof typeof MAX_ID): boolean {
   const value = isObject(item) ? item[id] : undefined;
@@ -42,6 +45,8 @@ export class Catalog {
   readonly #clock: Clock;
   /** Of the tools, by name; read when a rule first needs them. */
   #annotations: ReadonlyMap<string, unknown> | undefined;
+  /** How often the list of tools turned out to be out of date. */
+  #toolsChanged = 0;
   readonly #kept = new Map<ListName, { reading: Promise<ListItem[]>; items?: ListItem[]; bytes: number }>();
 
   constructor(connection: Connection, timeoutMs: number, budget: Budget, clock: Clock) {
@@ -74,11 +79,20 @@ export class Catalog {
     return known?.has(tool) ? known.get(tool) : this.#readAnnotations(tool);
   }
 
+  /** A list that the server changed while it was being read says nothing of the tools that are there now. */
   async #readAnnotations(tool: string): Promise<unknown> {
-    const tools = await this.list('tools');
-    const read = new Map(tools.map((each) => [String(each['name']), each['annotations']]));
-    this.#annotations = read;
-    return read.get(tool);
+    for (let reading = 1; reading <= MOST_READINGS; reading += 1) {
+      const changed = this.#toolsChanged;
+      const tools = await this.list('tools');
+      if (changed !== this.#toolsChanged) continue;
+      const read = new Map(tools.map((each) => [String(each['name']), each['annotations']]));
+      this.#annotations = read;
+      return read.get(tool);
+    }
+    throw new GatewayError(
+      'TOOL_ERR_SERVER_UNREACHABLE',
+      'the server changes its list of tools all the time; try again later',
+    );
   }
 
   /** Shared by all who ask while it is read; kept for later only if there is room for it. */
@@ -95,14 +109,19 @@ export class Catalog {
   }
 
   clear(): void {
-    this.#annotations = undefined;
+    this.#forgetAnnotations();
     for (const name of this.#kept.keys()) this.#forget(name);
   }
 
   #forget(name: ListName): void {
-    if (name === 'tools') this.#annotations = undefined;
+    if (name === 'tools') this.#forgetAnnotations();
     this.#budget.give(this.#kept.get(name)?.bytes ?? 0);
     this.#kept.delete(name);
+  }
+
+  #forgetAnnotations(): void {
+    this.#annotations = undefined;
+    this.#toolsChanged += 1;
   }
 
   /** Forgets what a `…/list_changed` notification says is out of date. */

@@ -17,9 +17,9 @@ export interface RecordedSession {
   program: () => string | undefined;
 }
 
-/** Who answered a question; without a principal that of the session. */
-export interface Answerer {
-  via: AnsweredBy['via'];
+/** Who answered a question, and by which way; without a principal that of the session. */
+export interface Answerer<Via = AnsweredBy['via']> {
+  via: Via;
   principal?: string | undefined;
   /** Of the rule or the model. */
   name?: string | undefined;

@@ -30,7 +30,7 @@ test('B-3: subscriptions are stored one by one; the session only when the server
 
 test('B-3: a server with a log level stays a concern without subscriptions', () => {
   const { all } = preferences();
-  all.log('one', 'warning');
+  all.setLogLevel('one', 'warning');
   all.subscribe('one', 'a:1');
   all.unsubscribe('one', 'a:1');
   expect(all.of('one')).toEqual({ uris: [], logLevel: 'warning' });

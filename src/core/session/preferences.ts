@@ -53,6 +53,15 @@ export class Preferences {
     return this.#servers.get(server)?.logLevel;
   }
 
+  /** Whether the client hears of changes of any resource. */
+  get isSubscribed(): boolean {
+    return [...this.#servers.values()].some(({ uris }) => uris.size > 0);
+  }
+
+  isSubscribedTo(server: string, uri: string): boolean {
+    return this.#servers.get(server)?.uris.has(uri) === true;
+  }
+
   /** How many resources of a server it is subscribed to, if not to this one already. */
   othersThan(server: string, uri: string): number {
     const uris = this.#servers.get(server)?.uris;
@@ -80,7 +89,8 @@ export class Preferences {
     this.#store.changed();
   }
 
-  log(server: string, logLevel: string): void {
+  /** What the client wants to hear of a server's log. */
+  setLogLevel(server: string, logLevel: string): void {
     this.#entry(server).logLevel = logLevel;
     this.#store.changed();
   }

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { readAllPages } from '../../lib/pages.ts';
+import { readAllPages, type ListItem } from '../../lib/pages.ts';
 import type { Connection } from '../ports.ts';
 import { LISTS, type ListName } from './catalog.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
@@ -45,7 +45,11 @@ export class ReadLists {
   }
 
   /** Reads again, from the server that is there now, what the client has read; tells which kinds are different. */
-  async changedAt(connection: Connection, signal: AbortSignal): Promise<Set<ListKind>> {
+  async changedAt(
+    connection: Connection,
+    signal: AbortSignal,
+    shown: (name: ListName, items: ListItem[]) => ListItem[] = (_name, items) => items,
+  ): Promise<Set<ListKind>> {
     const changed = new Set<ListKind>();
     const { capabilities } = await connection.ready();
     for (const name of this.#readings.keys()) {
@@ -56,7 +60,7 @@ export class ReadLists {
           : await readAllPages(async (page) => connection.request(method, page, signal), method, key);
       // Only now, because the client may have read it again meanwhile.
       const reading = this.#readings.get(name);
-      if (reading !== undefined && !isSame(reading, items)) changed.add(capability);
+      if (reading !== undefined && !isSame(reading, shown(name, items))) changed.add(capability);
     }
     return changed;
   }

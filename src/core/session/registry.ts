@@ -52,18 +52,26 @@ export class ServerRegistry {
     for (const [name, config] of configured) this.#shared.set(name, { name, config, addedBy: 'config file' });
   }
 
-  of(principal: string): VisibleServers {
+  /** With `sees`, only those of the shared servers for which that holds. */
+  of(principal: string, sees?: (server: string) => boolean): VisibleServers {
+    if (sees !== undefined) return this.#visibleTo(principal, sees);
     const known = this.#visible.get(principal);
     if (known) return known;
-    const visible = this.#visibleTo(principal);
+    const visible = this.#visibleTo(principal, () => true);
     this.#visible.set(principal, visible);
     return visible;
   }
 
-  #visibleTo(principal: string): VisibleServers {
-    const get = (name: string): KnownServer | undefined =>
-      this.#shared.get(name) ?? (this.#isHidden(name) ? undefined : this.#added.get(principal)?.get(name));
-    const list = (): KnownServer[] => [...this.#shared.values(), ...this.#visibleOf(this.#added.get(principal))];
+  #visibleTo(principal: string, sees: (server: string) => boolean): VisibleServers {
+    const get = (name: string): KnownServer | undefined => {
+      const shared = this.#shared.get(name);
+      if (shared !== undefined) return sees(name) ? shared : undefined;
+      return this.#isHidden(name) ? undefined : this.#added.get(principal)?.get(name);
+    };
+    const list = (): KnownServer[] => [
+      ...[...this.#shared.values()].filter(({ name }) => sees(name)),
+      ...this.#visibleOf(this.#added.get(principal)),
+    ];
     const require = (name: string): KnownServer => {
       const found = get(name);
       if (found) return found;
@@ -88,6 +96,16 @@ export class ServerRegistry {
     return this.#shared.has(name) || this.#endpointNamed(name) !== undefined;
   }
 
+  /** The names of the servers that belong to all principals. */
+  get shared(): string[] {
+    return [...this.#shared.keys()];
+  }
+
+  /** Whether the server belongs to all principals. */
+  isShared(name: string): boolean {
+    return this.#shared.has(name);
+  }
+
   get size(): number {
     return [...this.#added.values()].reduce((total, servers) => total + servers.size, this.#shared.size);
   }
@@ -106,7 +124,7 @@ export class ServerRegistry {
   assertMayAdd(principal: string, name: string): void {
     const { allowServerChanges, limits } = this.#rules;
     if (!this.mayAdd(principal)) {
-      const message = 'adding servers is not allowed here; the operator can change that with the setting addServers';
+      const message = 'adding servers is not allowed; the operator can allow it with the setting addServers';
       throw new GatewayError('TOOL_ERR_NOT_ALLOWED', message);
     }
     const endpoint = this.#endpointNamed(name);

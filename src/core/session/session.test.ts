@@ -128,13 +128,13 @@ describe('connections', () => {
 describe('limits', () => {
   test('X-3: a session has so many requests at once, each of which ends once', async () => {
     const { session } = await hub({ settings: { limits: { requestsPerSession: 2 } } });
-    const first = session.beginRequest();
-    session.beginRequest();
-    expect(() => session.beginRequest()).toThrow('limits.requestsPerSession');
+    const first = session.presence.beginRequest();
+    session.presence.beginRequest();
+    expect(() => session.presence.beginRequest()).toThrow('limits.requestsPerSession');
     first();
     first();
-    session.beginRequest();
-    expect(() => session.beginRequest()).toThrow('limits.requestsPerSession');
+    session.presence.beginRequest();
+    expect(() => session.presence.beginRequest()).toThrow('limits.requestsPerSession');
   });
 
   test('X-3: so many subscriptions at each server, which can be repeated', async () => {
@@ -176,7 +176,7 @@ describe('a session', () => {
   test('S-4: is busy while something of its client is open, but not with what a server asks after that', async () => {
     const { session, backends, clock } = await hub();
     expect(session.busy).toBe(false);
-    const release = session.hold();
+    const release = session.presence.hold();
     expect(session.busy).toBe(true);
     release();
     expect(session.busy).toBe(false);
@@ -188,7 +188,7 @@ describe('a session', () => {
     void backends.last.ask(FORM).catch(() => {});
     expect(session.busy).toBe(true);
     clock.advance(1);
-    session.touch();
+    session.presence.touch();
     expect(session.busy).toBe(true);
   });
 
@@ -199,7 +199,7 @@ describe('a session', () => {
     await other.close({ by: 'gateway', reason: 'stopping' });
     expect(() => session.connection('one')).toThrow(expect.objectContaining({ code: 'TOOL_ERR_SESSION_NOT_FOUND' }));
     expect(() => other.connection('one')).toThrow(expect.objectContaining({ code: 'TOOL_ERR_SHUTTING_DOWN' }));
-    expect(() => session.beginRequest()).toThrow('the session has ended');
+    expect(() => session.presence.beginRequest()).toThrow('the session has ended');
   });
 
   test('S-4, B-3: leaves the session with a server open if it comes back to a native task there', async () => {

@@ -1,113 +1,42 @@
 import { randomBytes } from 'node:crypto';
-import type { Log } from '../../lib/log.ts';
-import { continueFrom } from '../../lib/ids.ts';
-import { InFlight } from '../../lib/in-flight.ts';
-import { timeoutSignal } from '../../lib/timers.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { continueFrom } from '../../lib/ids.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { isObject } from '../../lib/values.ts';
-import { Budget } from '../budget.ts';
-import { Calls } from '../call/calls.ts';
+import type { SessionAccess } from '../access/session-access.ts';
+import type { Budget } from '../budget.ts';
+import type { Calls } from '../call/calls.ts';
 import type { Ending } from '../call/request.ts';
-import type { SessionQuotas } from '../gateway-limits.ts';
-import type { AuditRecorder } from '../audit/recorder.ts';
-import type { Recorder } from '../history/recorder.ts';
-import { SessionRecorder } from '../history/session-recorder.ts';
-import type { Notifier } from '../notify/notifier.ts';
-import { SessionNotifier } from '../notify/session-notifier.ts';
-import type { Observed } from '../observer.ts';
-import { hasHubTools, shownServers } from '../groups.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
-import { EventLog, type EventSink } from '../event/log.ts';
+import type { EventLog } from '../event/log.ts';
+import type { SessionQuotas } from '../gateway-limits.ts';
+import { hasHubTools, shownServers } from '../groups.ts';
+import type { Answer, InteractionKind } from '../interaction/interaction.ts';
+import type { InteractionRouter } from '../interaction/router.ts';
+import type { Observed } from '../observer.ts';
 import type {
-  Arrival,
-  RelatedRequest,
-  Backends,
-  ClaimedSession,
   Connection,
   IncomingQuestion,
-  Models,
   OutgoingRequest,
-  Store,
-  StoredPreferences,
   ServerConfig,
   ServerInfo,
   SessionRecord,
+  SignIn,
   StoredSession,
 } from '../ports.ts';
-import type { Answer, InteractionKind, OpenInteraction } from '../interaction/interaction.ts';
-import { InteractionRouter } from '../interaction/router.ts';
-import type { StandingAnswers } from '../interaction/standing-answers.ts';
-import { ModelResponder } from '../models/model-responder.ts';
-import type { LiveCall } from '../call/live-call.ts';
-import { bothListeners, type RecordedSession, type SessionListener } from './listener.ts';
-import type { CoreSettings } from '../settings.ts';
-import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
-import { TaskBook } from '../task/book.ts';
-import { hasEnded } from '../task/task.ts';
-import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
+import type { TaskBook } from '../task/book.ts';
+import { hasEnded, waitsForPerson, type Task } from '../task/task.ts';
+import type { BufferedLog, BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
-import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
-import type { KnownServer, VisibleServers } from './registry.ts';
-import { Preferences } from './preferences.ts';
-import type { CallGate, Policy } from '../policy/gate.ts';
-import type { RememberedTools } from '../policy/remembered.ts';
+import { composeWork, type SessionParts, type SessionWork } from './composition.ts';
 import { CONSOLE_STATE, programOf, type ClientRecord, type Owner, type View } from './kind.ts';
-
-export interface SessionParts {
-  id: string;
-  principal: string;
-  /** When it began, if that was in an earlier run of the program. */
-  createdAt?: number;
-  /** What signs what its client carries, if it was made in an earlier run of the program. */
-  key?: string | undefined;
-  view: View;
-  owner: Owner;
-  /** What the client asked of the servers in an earlier run of the program. */
-  preferences?: Record<string, StoredPreferences> | undefined;
-  /** Notifies the hub sessions that look after what the client of one server left, or cannot be asked. */
-  notifyHub?: EventSink['add'];
-  /** Told when it has questions again, and when it has none any more. */
-  onQuestions?: (session: Session, any: boolean) => void;
-  /** Its part in the limits of the whole gateway. */
-  quotas: SessionQuotas;
-  /** What its principal may keep in memory. */
-  memory: Budget;
-  /** How many events the sessions of its principal may keep. */
-  eventTotal: Budget;
-  store: ClaimedSession;
-  backends: Backends;
-  /** Answers of the config to routine questions. */
-  standing?: StandingAnswers | undefined;
-  /** Absent if the config has none. */
-  models?: Models | undefined;
-  counters: Pick<Store, 'addToCounter'>;
-  /** The servers that its principal can use. */
-  servers: VisibleServers;
-  settings: CoreSettings;
-  log: Log;
-  observed?: Observed;
-  /** Writes the history; absent if there is none. */
-  recorder?: Recorder | undefined;
-  /** Absent if nobody is notified. */
-  notifier?: Notifier | undefined;
-  /** Absent without rules. */
-  policy?: Policy | undefined;
-  /** The tools that a person has allowed for the rest of the session, in an earlier run of the program. */
-  remembered?: RememberedTools | undefined;
-  /** Writes the audit record; absent if there is none. */
-  audit?: AuditRecorder | undefined;
-  clock: Clock;
-}
-
-export type NotificationListener = (
-  server: string,
-  method: string,
-  params: Record<string, unknown> | undefined,
-  relatedRequest: RelatedRequest,
-) => void;
+import type { RecordedSession } from './listener.ts';
+import { Preferences } from './preferences.ts';
+import { Presence } from './presence.ts';
+import type { VisibleServers } from './registry.ts';
+import { ServerConnections } from './server-connections.ts';
 
 /**
  * Everything that belongs to one client: its connections to the servers, its calls, tasks, questions, events and
@@ -118,9 +47,13 @@ export class Session {
   readonly principal: string;
   /** The servers that the principal can use. */
   readonly servers: VisibleServers;
+  /** What the tokens of its requests allow; absent without access rules. */
+  readonly access: SessionAccess | undefined;
   readonly quotas: SessionQuotas;
   readonly clock: Clock;
   readonly observed: Observed;
+  /** What it may keep in memory. */
+  readonly budget: Budget;
   readonly events: EventLog;
   readonly tasks: TaskBook;
   readonly interactions: InteractionRouter;
@@ -129,33 +62,17 @@ export class Session {
   readonly view: View;
   /** Signs what the client carries for the session from one request to the next. */
   readonly key: string;
-  readonly #preferences: Preferences;
+  /** What its client asked of servers until it says otherwise. */
+  readonly preferences: Preferences;
+  /** Notified when a token is used that allows something else than the last one. */
+  readonly onAccessChanged = new Set<() => void>();
   #owner: Owner;
-  /** Told of every notification of a server as it came. */
-  readonly onNotification = new Set<NotificationListener>();
-  /** What the client of one server has read of that server's lists. */
-  readonly readLists = new ReadLists();
-  /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
-  readonly onListsChanged = new Set<(kind: ListKind) => void>();
-  /** Notified when a server is there, for the first time or again. */
-  readonly onArrived = new Set<(server: string, arrival: Arrival) => void>();
-  lastActiveAt: number;
-  /** When the client itself was last active: a request, or the end of a stream. */
-  #clientActiveAt: number;
+  /** Whether its client is there. */
+  readonly presence: Presence;
   #open = true;
   #comesBack = false;
-  #holds = 0;
-  #requests = 0;
-  readonly #attachments = new Map<string, Attachment>();
-  /** Connections that are not kept yet. */
-  readonly #trials = new Set<Connection>();
-  /** What it may keep in memory. */
-  readonly budget: Budget;
-  readonly #recorder: SessionListener | undefined;
-  readonly #notifier: SessionNotifier | undefined;
-  /** Absent if there are no models. */
-  readonly #models: ModelResponder | undefined;
-  readonly #gate: CallGate | undefined;
+  readonly #connections: ServerConnections;
+  readonly #work: SessionWork;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -164,16 +81,28 @@ export class Session {
     this.observed = observed;
     this.id = id;
     this.principal = principal;
-    this.servers = parts.servers;
+    const { access, facts, registry } = parts;
+    this.access = access?.forSession({
+      principal,
+      facts,
+      isShared: (server) => registry.isShared(server),
+      onChange: () => this.#accessChanged(),
+    });
+    this.servers = registry.of(principal, this.access && ((server) => this.sees(server)));
     this.quotas = parts.quotas;
     this.clock = clock;
-    this.lastActiveAt = this.#clientActiveAt = clock.now();
+    this.presence = new Presence({
+      requests: parts.quotas.requests,
+      requestsPerSession: settings.limits.requestsPerSession,
+      assertOpen: () => this.assertOpen(),
+      clock,
+    });
     this.createdAt = parts.createdAt ?? this.lastActiveAt;
     this.view = parts.view;
     this.key = parts.key ?? randomBytes(32).toString('base64url');
     assertShort(parts.owner);
     this.#owner = parts.owner;
-    this.#preferences = new Preferences(parts.preferences, {
+    this.preferences = new Preferences(parts.preferences, {
       changed: () => {
         if (this.#keepsPreferences) store.put('session', this.record);
       },
@@ -182,116 +111,60 @@ export class Session {
       },
       unsubscribed: (subscriptionId) => store.drop('subscription', subscriptionId),
     });
-    const { entryBytes, questionBytes, sessionBytes } = settings.limits;
-    const budget = new Budget(sessionBytes, 'limits.sessionBytes', parts.memory);
-    this.budget = budget;
-    this.events = new EventLog(id, store, settings.events, log, { budget, total: parts.eventTotal, entryBytes, clock });
-    const isHub = this.view.kind === 'hub';
-    // A client that sees its tasks itself needs events only for those that it has lost sight of, and finds them at the hub.
-    const ofTask: EventSink['add'] = (type, server, data) => {
-      if (this.hasHubTools) this.events.add(type, server, data);
-      const { taskId } = data;
-      if (typeof taskId === 'string' && this.tasks.find(taskId)?.abandoned) parts.notifyHub?.(type, server, data);
-    };
-    const ofQuestion: EventSink['add'] = (...event) => {
-      if (this.hasHubTools) this.events.add(...event);
-      parts.notifyHub?.(...event);
-    };
-    this.tasks = new TaskBook({
-      sessionId: id,
-      store,
-      events: isHub ? this.events : { add: ofTask },
-      settings: settings.tasks,
-      quota: parts.quotas.tasks,
-      log,
-      advice: isHub ? HUB_ADVICE : PROTOCOL_ADVICE,
-      budget,
-      observed,
-      clock,
-    });
-    const live = new InFlight<string, LiveCall>();
-    const recorder = bothListeners(
-      parts.recorder && new SessionRecorder(parts.recorder, this.recorded, live),
-      parts.audit?.session(this.recorded, live),
-    );
-    this.#recorder = recorder;
-    const notifier =
-      parts.notifier && new SessionNotifier(parts.notifier, { id, principal, live, tasks: this.tasks, store, clock });
-    this.#notifier = notifier;
-    const models = parts.models && this.#modelResponder(parts.models);
-    this.#models = models;
-    this.interactions = new InteractionRouter({
-      sessionId: id,
-      store,
-      tasks: this.tasks,
-      calls: live,
-      events: isHub ? this.events : { add: ofQuestion },
-      // A client that answers itself what it can is told only of the rest.
-      announce: !isHub || settings.questions.via === 'native' ? 'unclaimed' : 'always',
-      // A client that has introduced itself has a place for questions that belong to no call.
-      needsHost: () => !isHub && this.#owner.kind !== 'client',
-      onOccupied: (occupied) => parts.onQuestions?.(this, occupied),
-      standing: parts.standing,
-      ...(models && { modelTakes: (question) => !this.#declares(question) && models.takes(question) }),
-      settings: settings.questions,
-      log,
-      budget,
-      questionBytes,
-      observed,
-      recorder,
-      notifier,
-      clock,
-    });
-    const { tasks, interactions } = this;
-    if (models) interactions.register('model', models.respond);
-    const gate = parts.policy?.gateFor({
-      principal,
-      interactions,
-      questionTimeoutMs: settings.questions.timeoutMs,
-      annotationsOf: (server, tool) => this.catalog(server).annotationsOf(tool),
-      remembered: parts.remembered,
-      onRemembered: () => this.save(),
-      log,
-    });
-    this.#gate = gate;
-    this.calls = new Calls({
-      live,
-      tasks,
-      interactions,
-      store,
-      settings,
-      log,
-      budget,
-      observed,
-      recorder,
-      notifier,
-      gate,
-      clock,
-    });
-  }
-
-  #modelResponder(models: Models): ModelResponder {
-    const { settings, store, counters, log, clock, principal } = this.#parts;
-    return new ModelResponder({
-      models,
-      settings: settings.models,
-      clientOf: (server) => ({
+    const work = composeWork(parts, this);
+    this.#work = work;
+    this.budget = work.budget;
+    this.events = work.events;
+    this.tasks = work.tasks;
+    this.interactions = work.interactions;
+    this.calls = work.calls;
+    this.#connections = new ServerConnections(
+      {
         principal,
-        server,
-        configured: this.servers.get(server)?.addedBy === 'config file',
-      }),
-      interactions: () => this.interactions,
-      store,
-      counters,
-      log,
-      clock,
-    });
+        servers: this.servers,
+        backends: parts.backends,
+        preferences: this.preferences,
+        interactions: work.interactions,
+        // Clients of the servers themselves hear of what these say as it is, and of those that come and go by their lists.
+        events: this.view.kind === 'hub' ? work.events : undefined,
+        notifier: work.notifier,
+        settings,
+        budget: work.budget,
+        log,
+        clock,
+      },
+      this,
+    );
   }
 
-  /** Whether the client said when it introduced itself that it can be asked this. */
-  #declares({ kind, params }: OpenInteraction): boolean {
-    const declared = this.client?.capabilities[kind];
-    return isObject(declared) && (params['tools'] === undefined || declared['tools'] !== undefined);
+  /** Whether its client may know of the server. */
+  sees(server: string): boolean {
+    return this.access === undefined || this.access.sees(server);
+  }
+
+  /** Whether its client may know of what belongs to a call of this tool. */
+  mayCall(server: string, tool: string): boolean {
+    return this.access === undefined || this.access.mayCall(server, tool);
+  }
+
+  /** A task that its client may know of. */
+  findTask(id: string): Task | undefined {
+    const task = this.tasks.find(id);
+    return task && this.mayCall(task.server, task.tool) ? task : undefined;
+  }
+
+  /** The tools of a server that its client may know of. */
+  toolsFor<T extends ListItem>(server: string, tools: T[]): T[] {
+    const { access } = this;
+    return access === undefined ? tools : tools.filter(({ name }) => access.mayCall(server, String(name)));
+  }
+
+  /** Its client uses a token that allows something else than the last one. */
+  #accessChanged(): void {
+    this.save();
+    // First on the streams that are open, since these end with the change.
+    this.notifyListsChanged();
+    for (const changed of this.onAccessChanged) changed();
   }
 
   /** What the history and the audit record tell of it. */
@@ -310,7 +183,7 @@ export class Session {
   restore({ tasks, questions, events, subscriptions }: StoredSession): void {
     const { after } = this.#parts.store;
     if (after !== undefined) continueFrom(after);
-    this.#preferences.restore(subscriptions);
+    this.preferences.restore(subscriptions);
     this.events.restore(events);
     this.tasks.restore(tasks);
     const atWork = this.tasks.atWork();
@@ -319,20 +192,21 @@ export class Session {
     this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.view.kind === 'hub' });
     for (const task of atWork) {
       this.calls.resume(task, (server) => this.connection(server));
-      // A call that waits for an approval: its client waited with a request that is gone, and finds it again with the same call.
-      const waits = task.unsent === true && task.checkpoint !== undefined;
-      if (waits && !task.exposed && this.view.kind !== 'hub') this.tasks.setAbandoned(task.id, true);
+      // A call that waits for a person: its client waited with a request that is gone, and finds it again with the same call.
+      if (waitsForPerson(task.checkpoint) && !task.exposed && this.view.kind !== 'hub')
+        this.tasks.setAbandoned(task.id, true);
     }
-    if (this.#notifier) for (const task of tasks) if (hasEnded(task)) this.#notifier.taskEnded(task);
-    for (const server of this.#preferences.servers) this.#restorePreferences(server);
+    const { notifier } = this.#work;
+    if (notifier) for (const task of tasks) if (hasEnded(task)) notifier.taskEnded(task);
+    for (const server of this.preferences.servers) this.#restorePreferences(server);
   }
 
   /** Connects to a server that the client wanted to be notified by, unless it cannot see the server any more. */
   #restorePreferences(server: string): void {
     const isGroup = this.view.kind === 'group';
-    if (isGroup && !this.shown.includes(server)) this.#preferences.forget(server);
+    if (isGroup && !this.shown.includes(server)) this.preferences.forget(server);
     // A client of a group sets the log level of all its servers, and most of them will not be used.
-    const isWanted = !isGroup || this.#preferences.of(server).uris.length > 0;
+    const isWanted = !isGroup || this.preferences.of(server).uris.length > 0;
     if (isWanted && this.servers.get(server)) this.connectInBackground(server);
   }
 
@@ -404,40 +278,88 @@ export class Session {
 
   connectInBackground(server: string): void {
     const connecting = async (): Promise<ServerInfo> => this.connection(server).ready();
-    connecting().catch((error: unknown) => {
-      const level = this.#open ? 'warn' : 'debug';
-      this.#parts.log[level]('session_server_connect_failed', { sessionId: this.id, server, error: messageOf(error) });
-    });
+    connecting().catch((error: unknown) => this.#connectFailed(server, error));
+  }
+
+  #connectFailed(server: string, error: unknown): void {
+    const level = this.#open ? 'warn' : 'debug';
+    this.#parts.log[level]('session_server_connect_failed', { sessionId: this.id, server, error: messageOf(error) });
+  }
+
+  /** The client was shown where to sign in: it is told when that is done. */
+  signInShown(signIn: Pick<SignIn, 'server' | 'id'>): void {
+    this.#connections.signInShown(signIn);
+  }
+
+  /** Its principal has signed in at the server: a connection that waits for that is made now. */
+  accountChanged(server: string): void {
+    this.#connections.accountChanged(server).then(
+      (isNew) => {
+        // A group reads the lists itself, and tells what has changed.
+        if (isNew && this.view.kind === 'direct' && this.sees(server)) this.notifyListsChanged();
+      },
+      (error: unknown) => this.#connectFailed(server, error),
+    );
   }
 
   /** The connection to a configured server, made on first use. */
   connection(server: string): Connection {
-    return this.#attachment(server).connection;
+    return this.#connections.attachment(server).connection;
   }
 
-  /** Passes a request on as it is. The rules cannot be applied to a call that is not well-formed, which is therefore refused. */
-  async relay(connection: Connection, request: OutgoingRequest): Promise<Record<string, unknown>> {
-    if (this.#gate !== undefined && request.method === 'tools/call') {
+  /** Passes a request on to a server as it is. The rules cannot be applied to a call that is not well-formed, which is therefore refused. */
+  async relay(server: string, request: OutgoingRequest): Promise<Record<string, unknown>> {
+    const { method } = request;
+    if ((this.#work.gate !== undefined || this.access !== undefined) && method === 'tools/call') {
       throw new GatewayError(
         'TOOL_ERR_INVALID_ARGUMENT',
-        "this gateway has rules, which need 'name' to be a string and 'arguments' an object",
+        "the rules of this gateway require 'name' to be a string and 'arguments' to be an object",
       );
     }
-    return connection.relay(request);
+    const result = await this.asCall(async () => this.connection(server).relay(request));
+    const { tools } = result;
+    if (this.access === undefined || method !== 'tools/list' || !Array.isArray(tools)) return result;
+    return { ...result, tools: this.toolsFor(server, tools.filter(isObject)) };
+  }
+
+  /** A request to a server other than a tool call, which counts as one. Throws if there may be no other now. */
+  asCall<T>(work: () => Promise<T>): Promise<T> {
+    const end = this.#parts.own?.beginCall();
+    return end === undefined ? work() : work().finally(end);
   }
 
   catalog(server: string): Catalog {
-    return this.#attachment(server).catalog;
+    return this.#connections.attachment(server).catalog;
+  }
+
+  /** Told of every notification of a server as it came. */
+  get onNotification(): ServerConnections['onNotification'] {
+    return this.#connections.onNotification;
+  }
+
+  /** What the client of one server has read of that server's lists. */
+  get readLists(): ServerConnections['readLists'] {
+    return this.#connections.readLists;
+  }
+
+  /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
+  get onListsChanged(): ServerConnections['onListsChanged'] {
+    return this.#connections.onListsChanged;
+  }
+
+  /** Notified when a server is there, for the first time or again. */
+  get onArrived(): ServerConnections['onArrived'] {
+    return this.#connections.onArrived;
   }
 
   /** The status of a server that this session may not have touched yet. */
   connectionIfAny(server: string): Connection | undefined {
-    return this.#attachments.get(server)?.connection;
+    return this.#connections.attachmentIfAny(server)?.connection;
   }
 
   /** Its connections to servers, by the names of these. */
   get connections(): [server: string, connection: Connection][] {
-    return [...this.#attachments].map(([server, { connection }]) => [server, connection]);
+    return this.#connections.all();
   }
 
   /** A client without a session says what it wants to hear with each request, and asks again after a restart. */
@@ -448,99 +370,41 @@ export class Session {
   /** Asks a server to tell of changes of a resource, also after a restart of either program. */
   async subscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     const { subscriptionsPerServer } = this.#parts.settings.limits;
-    if (this.#preferences.othersThan(server, uri) >= subscriptionsPerServer) {
+    if (this.preferences.othersThan(server, uri) >= subscriptionsPerServer) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
         `this session has ${subscriptionsPerServer} subscriptions at '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,
       );
     }
     const result = await this.connection(server).subscribe(uri, signal);
-    this.#preferences.subscribe(server, uri);
+    this.preferences.subscribe(server, uri);
     return result;
   }
 
   async unsubscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
-    this.#preferences.unsubscribe(server, uri);
+    this.preferences.unsubscribe(server, uri);
     return this.connection(server).unsubscribe(uri, signal);
   }
 
-  /** Whether its client hears of changes of any resource. */
-  get isSubscribed(): boolean {
-    return this.#preferences.servers.some((server) => this.#preferences.of(server).uris.length > 0);
-  }
-
-  isSubscribedTo(server: string, uri: string): boolean {
-    return this.#preferences.of(server).uris.includes(uri);
-  }
-
-  /** What the client wants to hear of a server's log. */
-  setLogLevel(server: string, level: string): void {
-    this.#preferences.log(server, level);
-  }
-
-  logLevel(server: string): string | undefined {
-    return this.#preferences.logLevel(server);
-  }
-
   notifications(server?: string): BufferedNotification[] {
-    return this.#buffered(server, ({ notifications }) => notifications.items());
+    return this.#connections.notifications(server);
   }
 
   logs(server?: string): BufferedLog[] {
-    return this.#buffered(server, ({ logs }) => logs.items());
+    return this.#connections.logs(server);
   }
 
   /** Connects to a server that may not be configured, or not like this. It counts only once it is kept. */
-  async tryServer(
-    server: string,
-    config: ServerConfig,
-  ): Promise<{ info: ServerInfo; tools: ListItem[]; keep: () => Promise<void> }> {
-    const { uris: tried } = this.#preferences.of(server);
-    const attachment = this.#newAttachment(server, { config, addedBy: 'client' });
-    const { connection } = attachment;
-    this.#trials.add(connection);
-    let info: ServerInfo;
-    let tools: ListItem[];
-    try {
-      info = await connection.ready();
-      tools = await attachment.catalog.list('tools');
-    } catch (error) {
-      this.#trials.delete(connection);
-      await connection.close();
-      attachment.clear();
-      throw error;
-    }
-    const keep = async (): Promise<void> => {
-      this.#trials.delete(connection);
-      // The session may have ended, the server may be gone again, or somebody may have been faster.
-      const wanted = this.#open && this.servers.get(server)?.config === config;
-      if (!wanted || this.#attachments.has(server)) {
-        await connection.close();
-        attachment.clear();
-        return;
-      }
-      this.#attachments.set(server, attachment);
-      this.interactions.serverUsed(server);
-      attachment.connected('first', info);
-      // The client may have changed its mind while the server was tried.
-      const { uris } = this.#preferences.of(server);
-      await Promise.all([
-        ...uris.filter((uri) => !tried.includes(uri)).map(async (uri) => connection.subscribe(uri)),
-        ...tried.filter((uri) => !uris.includes(uri)).map(async (uri) => connection.unsubscribe(uri)),
-      ]).catch((error: unknown) => {
-        this.#parts.log.warn('subscriptions_not_restored', { server, error: messageOf(error) });
-      });
-    };
-    return { info, tools, keep };
+  tryServer(server: string, config: ServerConfig): ReturnType<ServerConnections['tryServer']> {
+    return this.#connections.tryServer(server, config);
   }
 
   /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */
   async detach(server: string, { reason, replaced }: { reason: string; replaced: boolean }): Promise<void> {
-    if (!replaced) this.#preferences.forget(server);
-    this.#gate?.remembered.forget(server);
-    const attachment = this.#attachments.get(server);
+    if (!replaced) this.preferences.forget(server);
+    this.#work.gate?.remembered.forget(server);
+    const attachment = this.#connections.detach(server);
     if (attachment === undefined) return;
-    this.#attachments.delete(server);
     this.interactions.rejectWhere((question) => question.server === server, reason);
     this.calls.serverRemoved(server, reason);
     await attachment.connection.close();
@@ -550,8 +414,9 @@ export class Session {
 
   get record(): SessionRecord {
     const { id, principal, createdAt, lastActiveAt, key, view, owner } = this;
-    const preferences = this.#preferences.record;
-    const remembered = this.#gate?.remembered.record ?? this.#parts.remembered ?? {};
+    const preferences = this.preferences.record;
+    const remembered = this.#work.gate?.remembered.record ?? this.#parts.remembered ?? {};
+    const facts = this.access === undefined ? this.#parts.facts : this.access.facts;
     return {
       id,
       principal,
@@ -562,53 +427,12 @@ export class Session {
       owner,
       ...(this.#keepsPreferences && Object.keys(preferences).length > 0 && { preferences }),
       ...(Object.keys(remembered).length > 0 && { remembered }),
+      ...(facts && { facts }),
     };
   }
 
-  /** The client was active. */
-  touch(): void {
-    this.#clientActiveAt = this.lastActiveAt = this.clock.now();
-  }
-
-  /** Work for the client goes on, without the client. */
-  postponeIdle(): void {
-    this.lastActiveAt = this.clock.now();
-  }
-
-  /** A request of the client is at work until the returned function is called; there may only be so many. */
-  beginRequest(): () => void {
-    this.#assertOpen();
-    const { requestsPerSession } = this.#parts.settings.limits;
-    if (this.#requests >= requestsPerSession) {
-      throw new GatewayError(
-        'TOOL_ERR_LIMIT',
-        `${this.#requests} requests of this session are open (limits.requestsPerSession); wait for some to finish`,
-      );
-    }
-    this.quotas.requests.assertRoom();
-    this.#requests += 1;
-    this.quotas.requests.take();
-    const release = this.hold();
-    let open = true;
-    return () => {
-      if (!open) return;
-      open = false;
-      this.#requests -= 1;
-      this.quotas.requests.release();
-      release();
-    };
-  }
-
-  /** Keeps the session from ending as idle until the returned function is called. */
-  hold(): () => void {
-    this.#holds += 1;
-    let held = true;
-    return () => {
-      if (!held) return;
-      held = false;
-      this.#holds -= 1;
-      this.touch();
-    };
+  get lastActiveAt(): number {
+    return this.presence.lastActiveAt;
   }
 
   /**
@@ -616,23 +440,19 @@ export class Session {
    * seen. What a server asks after the client has left does not count, else a server could keep the session forever.
    */
   get busy(): boolean {
-    return this.#holds > 0 || this.calls.size > 0 || this.interactions.anyOpenSince(this.#clientActiveAt);
-  }
-
-  /** Whether its client is there: it has a request or a stream open. */
-  get isAttended(): boolean {
-    return this.#holds > 0;
+    const { isAttended, clientActiveAt } = this.presence;
+    return isAttended || this.calls.size > 0 || this.interactions.anyOpenSince(clientActiveAt);
   }
 
   async close(ending: Ending): Promise<void> {
     this.#open = false;
     this.#comesBack = ending.by !== 'client';
-    this.#models?.close();
+    this.#work.models?.close();
     if (ending.by === 'successor') {
       this.interactions.leave();
       this.calls.leave();
-      const { attached, trials } = this.#detachAll();
-      const connections = [...attached.map(([, { connection }]) => connection), ...trials];
+      const { attached, trials } = this.#connections.detachAll();
+      const connections = [...attached.map(([, connection]) => connection), ...trials];
       await Promise.all(connections.map(async (connection) => connection.close({ silently: true })));
       this.#closeParts(ending);
     } else {
@@ -641,22 +461,16 @@ export class Session {
         return this.tasks.atWork().some((task) => task.id === taskId && task.checkpoint !== undefined);
       });
       const kept = this.#closeParts(ending);
-      const { attached, trials } = this.#detachAll();
+      const { attached, trials } = this.#connections.detachAll();
       await Promise.all([
-        ...attached.map(([server, { connection }]) => connection.close({ keepSession: kept.has(server) })),
+        ...attached.map(([server, connection]) => connection.close({ keepSession: kept.has(server) })),
         ...trials.map((connection) => connection.close()),
       ]);
     }
-    this.#recorder?.leave();
+    this.#work.recorder?.leave();
     // Nothing of it is used any more.
     this.budget.close();
     this.events.release();
-  }
-
-  #detachAll(): { attached: [server: string, Attachment][]; trials: Connection[] } {
-    const attached = [...this.#attachments];
-    this.#attachments.clear();
-    return { attached, trials: [...this.#trials] };
   }
 
   /** Tells which servers keep something for later. */
@@ -665,70 +479,20 @@ export class Session {
     this.tasks.close();
     this.quotas.tasks.close();
     this.quotas.requests.close();
+    this.quotas.questions?.close();
     this.events.close();
     return kept;
   }
 
-  #attachment(server: string): Attachment {
-    const existing = this.#attachments.get(server);
-    if (existing) return existing;
-    this.#assertOpen();
-    const attachment = this.#newAttachment(server, this.servers.require(server));
-    this.#attachments.set(server, attachment);
-    return attachment;
-  }
-
-  #assertOpen(): void {
+  assertOpen(): void {
     if (this.#open) return;
     if (this.#comesBack) throw shuttingDown();
     throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
   }
 
-  #newAttachment(server: string, { config, addedBy }: Pick<KnownServer, 'config' | 'addedBy'>): Attachment {
-    const { backends, settings } = this.#parts;
-    const roots = this.view.kind !== 'hub' && (this.#owner.kind !== 'client' || this.#tellsRoots(server));
-    const traits = { principal: this.principal, addedBy, roots, preferences: this.#preferences.of(server) };
-    return new Attachment(server, (sink) => backends.connect(server, config, sink, traits), settings, this.budget, {
-      clock: this.clock,
-      isCurrent: (attachment) => this.#attachments.get(server) === attachment,
-      // Clients of the servers themselves hear of what these say as it is, and of those that come and go by their lists.
-      events: this.view.kind === 'hub' ? this.events : undefined,
-      asked: async (question) => this.ask(server, question),
-      rawNotification: (method, params, relatedRequest) => {
-        for (const listener of this.onNotification) listener(server, method, params, relatedRequest);
-      },
-      arrived: (attachment, arrival) => {
-        for (const listener of this.onArrived) listener(server, arrival);
-        this.#notifier?.serverBack(server);
-        void this.#tellListChanges(server, attachment);
-      },
-      lost: (message) => {
-        this.#notifier?.serverLost(server, message);
-        return this.#serverLost(server, message);
-      },
-    });
-  }
-
   /** Notifies the client of a group that it has other servers now. */
   notifyListsChanged(): void {
-    for (const kind of LIST_KINDS) for (const notify of this.onListsChanged) notify(kind);
-  }
-
-  /** What the client has read may be out of date: the server restarted, or this is another one of that name. */
-  async #tellListChanges(server: string, attachment: Attachment): Promise<void> {
-    if (this.readLists.isEmpty) return;
-    const { settings, log } = this.#parts;
-    const { signal, cancel } = timeoutSignal(settings.calls.timeoutMs, this.clock);
-    try {
-      const kinds = await this.readLists.changedAt(attachment.connection, signal);
-      if (this.#attachments.get(server) !== attachment) return;
-      for (const kind of kinds) for (const notify of this.onListsChanged) notify(kind);
-    } catch (error) {
-      // If the server is lost again, its next arrival brings the next comparison.
-      log.debug('lists_not_compared', { server, error: messageOf(error) });
-    } finally {
-      cancel();
-    }
+    this.#connections.notifyListsChanged();
   }
 
   /** Resolves with the answer to a question of a server; rejects with the reason why there will be none. */
@@ -738,13 +502,19 @@ export class Session {
     return this.interactions.ask(server, this.view.kind === 'group' ? namingAsker(server, question) : question);
   }
 
+  /** Whether a server may ask for the folders of the client. */
+  offersRoots(server: string): boolean {
+    return this.view.kind !== 'hub' && (this.#owner.kind !== 'client' || this.#tellsRoots(server));
+  }
+
   #tellsRoots(server: string, callId?: string): boolean {
     // All servers of a hub client share it; none of them is to know its folders.
     if (this.view.kind === 'hub') return false;
     return this.client?.capabilities['roots'] !== undefined || this.interactions.tellsRoots(server, callId);
   }
 
-  #serverLost(server: string, message: string): Record<string, number> {
+  /** Ends what cannot go on without the server, and tells how much that was. */
+  serverLost(server: string, message: string): Record<string, number> {
     const invalidatedTasks = this.calls.serverLost(server, message);
     const reject = (kind: InteractionKind): number =>
       this.interactions.rejectWhere(
@@ -756,11 +526,6 @@ export class Session {
       invalidatedElicitations: reject('elicitation'),
       invalidatedSampling: reject('sampling'),
     };
-  }
-
-  #buffered<T extends { timestamp: number }>(server: string | undefined, items: (from: Attachment) => T[]): T[] {
-    if (server !== undefined) return items(this.#attachment(server));
-    return [...this.#attachments.values()].flatMap(items).toSorted((a, b) => a.timestamp - b.timestamp);
   }
 }
 

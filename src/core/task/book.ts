@@ -194,10 +194,7 @@ export class TaskBook {
   get(id: string): Task {
     const task = this.#tasks.get(id);
     if (task) return task;
-    throw new GatewayError(
-      'TOOL_ERR_TASK_NOT_FOUND',
-      `task '${id}' not found: unknown or expired; list_tasks lists your tasks`,
-    );
+    throw taskNotFound(id);
   }
 
   list(): Task[] {
@@ -345,4 +342,9 @@ function sizeOf(task: Task): number {
 
 function deadlineOf(task: Task): number | undefined {
   return hasEnded(task) ? undefined : task.deadline;
+}
+
+export function taskNotFound(id: string): GatewayError {
+  const message = `task '${id}' not found: unknown or expired; list_tasks lists your tasks`;
+  return new GatewayError('TOOL_ERR_TASK_NOT_FOUND', message);
 }

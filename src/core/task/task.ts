@@ -175,7 +175,12 @@ function ended(task: WorkingTask, now: number, keepMs: number): TaskFacts & { ke
   return { ...facts, updatedAt: now, keepUntil: Math.max(exposedUntil, now + keepMs) };
 }
 
-/** An approval that a call has waited for is used up when the call is sent. */
+/** An approval or a sign-in that a call has waited for is used up when the call is sent. */
 export function afterSending(checkpoint: ResumePoint | undefined): ResumePoint | undefined {
-  return checkpoint !== undefined && 'approval' in checkpoint ? undefined : checkpoint;
+  return waitsForPerson(checkpoint) ? undefined : checkpoint;
+}
+
+/** Whether the call waits for an approval or a sign-in, and the server does not have it. */
+export function waitsForPerson(checkpoint: ResumePoint | undefined): checkpoint is ResumePoint {
+  return checkpoint !== undefined && ('approval' in checkpoint || 'signIn' in checkpoint);
 }

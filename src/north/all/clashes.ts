@@ -1,7 +1,7 @@
 import type { Gateway } from '../../core/gateway.ts';
 import { groupView } from '../../core/session/kind.ts';
 import { messageOf } from '../../lib/log.ts';
-import { LOCAL_PRINCIPAL } from '../http/guard.ts';
+import { LOCAL_PRINCIPAL } from '../../lib/local-principal.ts';
 import { HELPER_NAMES } from '../hub/about.ts';
 import type { MergedList } from './lists.ts';
 import { ShownGroup } from './shown-group.ts';
@@ -15,10 +15,12 @@ export async function clashIn(gateway: Gateway, group: string): Promise<string |
   if (settings === undefined || settings.prefix) return undefined;
   const view = groupView(group);
   const owner = { kind: 'connection' as const };
-  const session = await gateway.open(LOCAL_PRINCIPAL, { view, owner, later: true }).catch((error: unknown) => {
-    // There are as many sessions as there may be: no reason not to start.
-    gateway.log.warn('group_not_checked', { group, error: messageOf(error) });
-  });
+  const session = await gateway
+    .open(LOCAL_PRINCIPAL, { view, owner, later: true, unrestricted: true })
+    .catch((error: unknown) => {
+      // There are as many sessions as there may be: no reason not to start.
+      gateway.log.warn('group_not_checked', { group, error: messageOf(error) });
+    });
   if (session === undefined) return undefined;
   try {
     const shown = new ShownGroup(gateway, session, settings);

@@ -104,7 +104,10 @@ export class GroupLists {
     const parts = current.every((part) => part !== undefined)
       ? current
       : await Promise.all(servers.map(async (server, index) => current[index] ?? this.#read(server, name)));
-    const sources = parts.flatMap(({ items, failed }, index) => [servers[index], items, failed]);
+    const sources = [
+      this.#session.access?.version,
+      ...parts.flatMap(({ items, failed }, index) => [servers[index], items, failed]),
+    ];
     const before = this.#merged.get(name);
     if (before && isSame(before.sources, sources)) return before.list;
     const list = this.#merge(name, servers, parts);
@@ -224,7 +227,7 @@ export class GroupLists {
     if (!budget.take(bytes)) {
       const shortage = budget.shortage(bytes);
       budget.take(part.bytes);
-      throw new Error(`there is no room for its list: ${shortage}`);
+      throw new Error(`no memory left for its list: ${shortage}`);
     }
     part.bytes = bytes;
     part.items = items;

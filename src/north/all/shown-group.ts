@@ -74,7 +74,7 @@ export class ShownGroup implements Shown {
       tools: (server: string, item: ListItem) => {
         const name = String(item['name']);
         if (!this.#isChecked) this.#tools.add(qualified(server, name));
-        if (!this.#selection.selects(qualified(server, name))) return undefined;
+        if (!this.#selection.selects(qualified(server, name)) || !session.mayCall(server, name)) return undefined;
         return withServerInUi(server, { ...item, name: this.toolName(server, name) });
       },
       prompts: (server: string, item: ListItem) => ({ ...item, name: this.toolName(server, String(item['name'])) }),
@@ -88,9 +88,9 @@ export class ShownGroup implements Shown {
 
   /** The client was introduced in an earlier run of the program, and hears of its resources under the addresses it knows. */
   remembered(): void {
-    const [level] = this.#session.shown.flatMap((server) => this.#session.logLevel(server) ?? []);
+    const [level] = this.#session.shown.flatMap((server) => this.#session.preferences.logLevel(server) ?? []);
     this.#level = level;
-    if (this.#session.isSubscribed) void this.#lists.list('resources');
+    if (this.#session.preferences.isSubscribed) void this.#lists.list('resources');
   }
 
   readonly label = 'one of the servers';
@@ -248,7 +248,7 @@ export class ShownGroup implements Shown {
     const session = this.#session;
     this.#level = level;
     for (const server of session.shown) {
-      session.setLogLevel(server, level);
+      session.preferences.setLogLevel(server, level);
       // Connections that are made later know it from the beginning.
       if (session.connectionIfAny(server) !== undefined) this.#untold.add(server);
       this.#tellLevel(server);
@@ -262,8 +262,8 @@ export class ShownGroup implements Shown {
     const connection = session.connectionIfAny(server);
     const level = this.#level;
     if (level === undefined || connection?.status.state !== 'connected') return;
-    const isNew = session.logLevel(server) === undefined;
-    if (isNew) session.setLogLevel(server, level);
+    const isNew = session.preferences.logLevel(server) === undefined;
+    if (isNew) session.preferences.setLogLevel(server, level);
     if (!this.#untold.delete(server) && !isNew) return;
     const { capabilities, traits } = connection.status.info;
     if (capabilities['logging'] === undefined || traits.declaredPerRequest) return;
@@ -324,7 +324,7 @@ export class ShownGroup implements Shown {
     const known = this.#subscribed.get(uri);
     if (known !== undefined) return [known];
     const found = await this.#serversOf(uri);
-    const subscribed = found.filter(({ server, id }) => this.#session.isSubscribedTo(server, id));
+    const subscribed = found.filter(({ server, id }) => this.#session.preferences.isSubscribedTo(server, id));
     return subscribed.length > 0 ? subscribed : found;
   }
 
@@ -428,7 +428,7 @@ function qualified(server: string, tool: string): string {
 function unknownName(list: 'tools' | 'prompts', name: string, { byId, missing }: MergedList): string {
   const what = list === 'tools' ? 'tool' : 'prompt';
   const near = closest(name, [...byId.keys()]);
-  const meant = near === undefined ? `${LISTS[list].method} shows those there are` : `did you mean '${near}'?`;
+  const meant = near === undefined ? `${LISTS[list].method} lists all ${list}` : `did you mean '${near}'?`;
   const away = Object.keys(missing);
   const without = away.length === 0 ? '' : `; not available now: ${away.join(', ')}`;
   return `Unknown ${what}: '${name}'; ${meant}${without}`;

@@ -106,9 +106,9 @@ export class AnswerPages {
   async #grant(token: string): Promise<AnswerGrant> {
     const gateway = this.#gateway;
     const grant = openGrant(await gateway.store.secret(ANSWER_KEY), token);
-    if (grant === undefined) throw new Note(404, 'This link is not valid', 'Copy all of it from the message.');
+    if (grant === undefined) throw new Note(404, 'This link is not valid', 'Copy the complete link from the message.');
     if (!this.#targets.has(grant.target)) {
-      throw new Note(410, 'This link is not valid any more', 'Links that answer questions have been turned off.');
+      throw new Note(410, 'This link is no longer valid', 'Links that answer questions have been turned off.');
     }
     if (gateway.isInDoubt && !(await gateway.certain())) throw tryAgain();
     return grant;
@@ -150,7 +150,7 @@ export class AnswerPages {
     }
     this.#gateway.log.info('question_answered_by_link', { questionId, target });
     const done = 'action' in answer && answer.action === 'accept' ? 'Your answer was sent' : 'You have not answered';
-    return { status: 200, html: notePage(done, `The server ${about.server} goes on. You can close this page.`) };
+    return { status: 200, html: notePage(done, `The server ${about.server} continues. You can close this page.`) };
   }
 
   /** Says how the question has ended, if it has. */
@@ -159,14 +159,14 @@ export class AnswerPages {
     const { store, clock, recorder } = this.#gateway;
     const [entry] = recorder === undefined ? [] : await store.history.find([questionId]);
     const found = entry?.kind === 'question' && entry.status !== 'open' ? entry : undefined;
-    const title = 'This question is not open any more';
+    const title = 'This question is no longer open';
     if (found?.answeredBy !== undefined) {
       const { principal, via } = found.answeredBy;
       const how = via === 'link' ? 'with a link from a message' : `by ${principal} (${via})`;
       return new Note(410, title, `It was answered ${how}. Nothing was sent to the server now.`);
     }
     const isLate = found?.status === 'expired' || clock.now() >= expiresAt;
-    const why = isLate ? 'Its time is over.' : 'It was answered, or the server does not need the answer any more.';
+    const why = isLate ? 'It has expired.' : 'It was answered, or the server no longer needs the answer.';
     return new Note(410, title, `${why} Nothing was sent to the server now.`);
   }
 
@@ -177,13 +177,13 @@ export class AnswerPages {
     if (error instanceof GatewayError) return tryAgain();
     this.#gateway.log.error('answer_page_failed', { error: messageOf(error) });
     return this.#gateway.store.problem === undefined
-      ? new Note(500, 'Something went wrong', 'The log of the gateway says more.')
+      ? new Note(500, 'Something went wrong', "See the gateway's log.")
       : tryAgain();
   }
 }
 
 const tryAgain = (): Note =>
-  new Note(503, 'Not now', 'The gateway cannot do this at the moment. Try again.', { headers: { 'retry-after': '1' } });
+  new Note(503, 'Try again later', 'The gateway cannot do this at the moment.', { headers: { 'retry-after': '1' } });
 
 /** Throws if the question needs the console. */
 function described(
@@ -195,7 +195,7 @@ function described(
   const fields = kind === 'elicitation' && params['mode'] !== 'url' ? simpleFields(params) : undefined;
   if (fields === undefined || secretField(params['requestedSchema']) !== undefined) {
     const link = { href: `/console#/q/${encodeURIComponent(questionId)}`, label: 'Open the console' };
-    throw new Note(200, `${server} asks a question`, 'It can be answered in the console.', { link });
+    throw new Note(200, `${server} asks a question`, 'You can answer it in the console.', { link });
   }
   const { message } = params;
   const text = clean(typeof message === 'string' ? message : '').slice(0, SHOWN_CHARS);
@@ -218,11 +218,11 @@ function shown(
 async function formIn(req: IncomingMessage): Promise<URLSearchParams> {
   const type = req.headers['content-type'] ?? '';
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
-    throw new Note(415, 'Not possible', 'Send the form of this page.');
+    throw new Note(415, 'Not possible', 'Use the form on this page.');
   }
   const body = await readBody(req, MOST_BODY_BYTES);
   if (body.kind === 'too-large')
-    throw new Note(413, 'Too long', `An answer has at most ${MOST_BODY_BYTES} bytes here.`);
+    throw new Note(413, 'Too long', `An answer can have at most ${MOST_BODY_BYTES} bytes.`);
   if (body.kind === 'broken') throw new Note(400, 'Not possible', 'The answer did not arrive. Send it again.');
   return new URLSearchParams(body.bytes.toString('utf8'));
 }

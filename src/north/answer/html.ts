@@ -29,24 +29,29 @@ p.message { white-space: pre-wrap; overflow-wrap: anywhere; }
 fieldset { border: 0; margin: 0 0 1rem; padding: 0; }
 legend, label.title { display: block; font-weight: 600; padding: 0; }
 label.choice { display: block; }
-input[type='text'], select { box-sizing: border-box; width: 100%; font: inherit; padding: 0.4rem; }
+dt { font-weight: 600; }
+dd { margin: 0 0 0.5rem; overflow-wrap: anywhere; }
+input[type='text'], input[type='password'], select { box-sizing: border-box; width: 100%; font: inherit; padding: 0.4rem; }
 .help { font-size: 0.875rem; margin: 0; }
 .mistake { color: #b00020; margin: 0; }
 button { font: inherit; padding: 0.5rem 1rem; margin: 0 0.5rem 0 0; }
 @media (prefers-color-scheme: dark) { .mistake { color: #ff8a80; } }
 `;
 
-const POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** Browsers apply `form-action` also to where a form is redirected to. */
+export function contentPolicy(formAction: string): string {
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    `form-action ${formAction}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
 
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': POLICY,
+  'content-security-policy': contentPolicy("'self'"),
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
@@ -58,7 +63,7 @@ export function respondPage(
   res: ServerResponse,
   status: number,
   html: string,
-  { withBody = true, headers = {} }: { withBody?: boolean; headers?: Record<string, string> } = {},
+  { withBody = true, headers = {} }: { withBody?: boolean; headers?: Record<string, string | string[]> } = {},
 ): void {
   const page = Buffer.from(html);
   res.writeHead(status, { ...HEADERS, 'content-length': page.length, ...headers });
@@ -130,7 +135,7 @@ function choice(type: 'radio' | 'checkbox', name: string, value: string, label: 
   return `<label class="choice"><input type="${type}" name="${name}" value="${value}"${state}> ${escape(label)}</label>`;
 }
 
-function layout(title: string, body: string): string {
+export function layout(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -151,6 +156,6 @@ ${body}
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-function escape(text: string): string {
+export function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

@@ -54,8 +54,7 @@ export async function whoAnswersAt(address: string, { store, client, clock }: Ch
   const onAnswer = ({ status, headers: answered }: Answer): undefined => {
     if (status === 204) answering = { kind: 'this' };
     else if (status === 421 && answered[REFUSED_BY] !== undefined) answering = { kind: 'other' };
-    else
-      answering = { kind: 'unknown', why: `a server that is no gateway on this store answers with status ${status}` };
+    else answering = { kind: 'unknown', why: `the server there is not a gateway on this store (status ${status})` };
   };
   const asking = client.send({ address, method: 'GET', path: GATEWAY_PATH, headers }, { onAnswer });
   const outcome = await within(CHECK_TIMEOUT_MS, asking.outcome, clock);

@@ -16,7 +16,7 @@ const EXPECTED = Symbol('expected');
 
 /** A connection of another gateway, and the responses on it whose arrival is not known yet. */
 interface Watched extends Socket {
-  [EXPECTED]?: Set<Expected>;
+  [EXPECTED]?: InFlight<Expected, Expected>;
 }
 
 /** Whether responses have reached the clients of other gateways, as those tell. */
@@ -27,10 +27,8 @@ export class Arrivals {
   expect(sender: string, request: number, res: ServerResponse): void {
     const socket: Watched = res.req.socket;
     const expected: Expected = { sender, request, socket, arrival: undefined, listener: undefined };
-    const ofSender = this.#expected.get(sender) ?? new InFlight();
-    this.#expected.set(sender, ofSender);
-    ofSender.add(request, expected);
-    this.#watched(socket).add(expected);
+    this.#ofSender(sender).add(request, expected);
+    this.#watched(socket).add(expected, expected);
     setArrival(res, (listener) => {
       if (expected.arrival === undefined) expected.listener = listener;
       else listener(expected.arrival);
@@ -51,14 +49,22 @@ export class Arrivals {
     return [...this.#expected.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  #watched(socket: Watched): Set<Expected> {
+  #ofSender(sender: string): InFlight<number, Expected> {
+    const known = this.#expected.get(sender);
+    if (known !== undefined) return known;
+    const all = new InFlight<number, Expected>();
+    this.#expected.set(sender, all);
+    return all;
+  }
+
+  #watched(socket: Watched): InFlight<Expected, Expected> {
     const known = socket[EXPECTED];
     if (known !== undefined) return known;
-    const all = new Set<Expected>();
+    const all = new InFlight<Expected, Expected>();
     socket[EXPECTED] = all;
     // The gateway has died, or has broken off what its client does not want.
     socket.once('close', () => {
-      for (const expected of all) this.#settle(expected, 'unknown');
+      for (const expected of all.values()) this.#settle(expected, 'unknown');
     });
     return all;
   }

@@ -341,7 +341,7 @@ test('K-3: a request that may have run is not run again: its client is told', as
   expect(errorOf(answer)).toEqual({
     code: -32000,
     message:
-      'the gateway that had the session was lost while this request was open; list_tasks shows what became of its work',
+      'the gateway that had the session was lost while this request was open; list_tasks shows whether it became a task',
   });
   expect(tried()).toBe(1);
   const batch = await post(front.address, [CALL, { jsonrpc: '2.0', method: 'n' }, { ...CALL, id: 'b' }], IN_SESSION);

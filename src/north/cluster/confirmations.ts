@@ -51,11 +51,18 @@ export class Confirmations {
 
   /** What has become of the response to a request. */
   add(owner: GatewayAddress, request: number, received: boolean): void {
-    const waiting = this.#waiting.get(owner.id) ?? { owner, requests: [], since: 0, isArmed: false };
-    this.#waiting.set(owner.id, waiting);
+    const waiting = this.#waitingFor(owner);
     if (waiting.requests.push(received ? request : -request) > 1) return;
     waiting.since = this.#clock.now();
     if (!waiting.isArmed) this.#arm(waiting, CONFIRM_MS);
+  }
+
+  #waitingFor(owner: GatewayAddress): Waiting {
+    const known = this.#waiting.get(owner.id);
+    if (known !== undefined) return known;
+    const waiting: Waiting = { owner, requests: [], since: 0, isArmed: false };
+    this.#waiting.set(owner.id, waiting);
+    return waiting;
   }
 
   #headerFor(request: number, { id }: GatewayAddress): string {

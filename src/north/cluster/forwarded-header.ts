@@ -6,10 +6,10 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Identity, TokenFacts } from '../../core/ports.ts';
 import { FORWARDED } from '../http/addressed.ts';
 
-export interface Forwarded {
-  principal: string;
+export interface Forwarded extends Identity {
   /** The gateway that received the request from its client. */
   sender: string;
   /** The gateway that it takes for the owner of the session. */
@@ -38,9 +38,10 @@ export interface SignedRequest {
 }
 
 export function forwardedHeader(key: Buffer, request: SignedRequest, fields: Forwarded, now: number): string {
-  const { principal, sender, recipient, key: owned, connection } = fields;
+  const { principal, facts, sender, recipient, key: owned, connection } = fields;
   const names = [principal, sender, recipient, owned].map(encodeURIComponent).join();
-  const signed = `${names},${connection},${now}`;
+  const about = facts === undefined ? '' : `,${Buffer.from(JSON.stringify(facts)).toString('base64url')}`;
+  const signed = `${names},${connection},${now}${about}`;
   return `${signed},${signatureOf(key, request, signed).toString('base64url')}`;
 }
 
@@ -53,9 +54,10 @@ export function readForwarded(key: Buffer, request: SignedRequest, header: strin
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) {
     throw new Error(`the header ${FORWARDED} has no valid signature of a gateway on this store`);
   }
-  const [principal = '', sender = '', recipient = '', owned = '', connection, at] = signed.split(',');
+  const [principal = '', sender = '', recipient = '', owned = '', connection, at, facts] = signed.split(',');
   return {
     principal: decodeURIComponent(principal),
+    ...(facts !== undefined && { facts: JSON.parse(Buffer.from(facts, 'base64url').toString()) as TokenFacts }),
     sender: decodeURIComponent(sender),
     recipient: decodeURIComponent(recipient),
     key: decodeURIComponent(owned),

@@ -3,9 +3,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import type { ForwardOutcome, Observed } from '../../core/observer.ts';
-import type { GatewayAddress } from '../../core/ports.ts';
+import type { GatewayAddress, Identity } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { every, sleep } from '../../lib/timers.ts';
 import { parseBody } from '../http/body.ts';
@@ -31,10 +32,9 @@ const NO_ADDRESS = 'it has no address: it serves stdio, or is just starting';
 const UNREACHABLE_FIX = 'make that gateway reachable at its address, or start it with the right --advertise';
 
 /** A request of a client of this gateway. */
-export interface Incoming {
+export interface Incoming extends Identity {
   req: IncomingMessage;
   res: ServerResponse;
-  principal: string;
   hasHubTools: boolean;
   body?: Buffer | undefined;
 }
@@ -79,7 +79,7 @@ export class Forwarder {
   readonly #signer: Signer;
   readonly #client: GatewayClient;
   readonly #confirmations: Confirmations;
-  readonly #open = new Set<Open>();
+  readonly #open = new InFlight<Open, Open>();
   readonly #stopChecking: () => void;
   #closed = false;
   /** Requests of which it is not known yet where they are served. */
@@ -106,41 +106,64 @@ export class Forwarder {
   /** Waits until requests that will end have ended at other gateways, but not longer than this. */
   async drain(ms: number): Promise<void> {
     const deadline = this.#clock.now() + ms;
-    const isBusy = (): boolean => this.#serving > 0 || [...this.#open].some(({ ends }) => ends);
+    const isBusy = (): boolean => this.#serving > 0 || this.#open.values().some(({ ends }) => ends);
     while (isBusy() && this.#clock.now() < deadline) await sleep(DRAIN_MS, this.#clock);
   }
 
   close(): void {
     this.#closed = true;
     this.#stopChecking();
-    for (const { sending } of this.#open) sending.abort();
+    for (const { sending } of this.#open.values()) sending.abort();
   }
 
   /** `here` serves the request in this gateway, and throws `OwnedElsewhere` if it cannot. */
-  async serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
+  serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
     this.#serving += 1;
-    try {
-      const failure = await this.#serve(incoming, here);
-      if (failure !== undefined) this.#observed.observer?.requestForwarded(failure.kind);
-    } finally {
-      this.#serving -= 1;
-    }
+    return this.#serve(incoming, here).then(
+      (failure) => {
+        this.#serving -= 1;
+        if (failure !== undefined) this.#observed.observer?.requestForwarded(failure.kind);
+      },
+      (error: unknown) => {
+        this.#serving -= 1;
+        throw error;
+      },
+    );
   }
 
   /** Why it was not forwarded in the end, if it had to be. */
-  async #serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<Failure | undefined> {
-    const { req, res, principal } = incoming;
-    const key = keyOf(req, principal);
-    const found = key === undefined ? undefined : this.#owners.find(key);
-    const owner = found instanceof Promise ? await found : found;
-    let owned: Owned | undefined = key === undefined || owner === undefined ? undefined : { key, owner };
-    let giveUpAt: number | undefined;
+  #serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<Failure | undefined> {
+    const key = keyOf(incoming.req, incoming.principal);
+    const owner = key === undefined ? undefined : this.#owners.find(key);
+    if (key === undefined || owner === undefined) return this.#serveAt(undefined, incoming, here);
+    if (!(owner instanceof Promise)) return this.#serveAt({ key, owner }, incoming, here);
+    return owner.then((found) => this.#serveAt(found && { key, owner: found }, incoming, here));
+  }
+
+  async #serveAt(
+    owned: Owned | undefined,
+    incoming: Incoming,
+    here: () => Promise<void> | undefined,
+  ): Promise<Failure | undefined> {
+    const first = owned ?? (await this.#tryHere(here));
+    // A client that leaves while its owner is looked for is not seen to leave later.
+    if (first === undefined || isOver(incoming.res)) return undefined;
+    const outcome = await this.#forward(incoming, first);
+    return outcome.kind === 'answered' ? undefined : this.#tryAgain(incoming, here, first, outcome);
+  }
+
+  async #tryAgain(
+    incoming: Incoming,
+    here: () => Promise<void> | undefined,
+    first: Owned,
+    firstFailure: Failure,
+  ): Promise<Failure | undefined> {
+    const { req, res } = incoming;
+    const giveUpAt = this.#clock.now() + this.#store.leaseMs + TAKE_OVER_MS;
+    let owned = first;
+    let outcome: Outcome = firstFailure;
     let failure: Failure | undefined;
     for (;;) {
-      owned ??= await this.#tryHere(here);
-      // A client that leaves while its owner is looked for is not seen to leave later.
-      if (owned === undefined || isOver(res)) return failure;
-      const outcome = await this.#forward(incoming, owned);
       if (outcome.kind === 'answered') return undefined;
       if (isOver(res)) return failure;
       failure = outcome;
@@ -151,7 +174,6 @@ export class Forwarder {
         respondLost(incoming);
         return failure;
       }
-      giveUpAt ??= this.#clock.now() + this.#store.leaseMs + TAKE_OVER_MS;
       if (this.#clock.now() >= giveUpAt || this.#closed) {
         this.#log.warn('owner_unreachable', { ...owned.owner, error: failure.error.message, fix: UNREACHABLE_FIX });
         respondUnreachable(incoming);
@@ -159,7 +181,10 @@ export class Forwarder {
       }
       await sleep(RETRY_MS, this.#clock);
       if (isOver(res)) return failure;
-      owned = undefined;
+      const next = await this.#tryHere(here);
+      if (next === undefined || isOver(res)) return failure;
+      owned = next;
+      outcome = await this.#forward(incoming, owned);
     }
   }
 
@@ -177,10 +202,10 @@ export class Forwarder {
   }
 
   /** Resolves when the response has begun, or will not come. */
-  async #forward(incoming: Incoming, { key, owner }: Owned): Promise<Outcome> {
+  #forward(incoming: Incoming, { key, owner }: Owned): Promise<Outcome> {
     const { req, res } = incoming;
     const { id, address } = owner;
-    if (address === undefined) return { kind: 'unreachable', error: new Error(NO_ADDRESS) };
+    if (address === undefined) return Promise.resolve({ kind: 'unreachable', error: new Error(NO_ADDRESS) });
     const { request, header } = this.#confirmations.next(owner);
     let refusedBy: string | undefined;
     let open: Open | undefined;
@@ -201,21 +226,22 @@ export class Forwarder {
       },
     });
     open = { key, owner, sending, ends: isRequestThatEnds(req) };
-    if (!sending.isOver) this.#open.add(open);
+    if (!sending.isOver) this.#open.add(open, open);
     const onLeft = (): void => sending.abort();
-    res.once('close', onLeft);
-    const outcome = await sending.outcome;
-    if (refusedBy === undefined && outcome.kind === 'answered') return outcome;
-    res.off('close', onLeft);
-    if (outcome.kind !== 'answered') return outcome;
-    const others = refusedBy === this.#store.gatewayId ? 'this gateway' : 'another gateway';
-    return { kind: 'refused', error: new Error(`${refusedBy === id ? 'it' : others} has refused the request`) };
+    res.on('close', onLeft);
+    return sending.outcome.then((outcome) => {
+      if (refusedBy === undefined && outcome.kind === 'answered') return outcome;
+      res.off('close', onLeft);
+      if (outcome.kind !== 'answered') return outcome;
+      const others = refusedBy === this.#store.gatewayId ? 'this gateway' : 'another gateway';
+      return { kind: 'refused', error: new Error(`${refusedBy === id ? 'it' : others} has refused the request`) };
+    });
   }
 
-  #outgoing({ req, principal, body }: Incoming, { key, owner, address, delivery }: Addressee): OutgoingRequest {
+  #outgoing({ req, principal, facts, body }: Incoming, { key, owner, address, delivery }: Addressee): OutgoingRequest {
     const { method = '', url: path = '' } = req;
     const headers = requestHeaders(req.headers);
-    headers[FORWARDED] = this.#signer.headerFor(req, { principal, key, recipient: owner.id });
+    headers[FORWARDED] = this.#signer.headerFor(req, { principal, facts, key, recipient: owner.id });
     headers[DELIVERY] = delivery;
     return { address, method, path, headers, body };
   }
@@ -241,7 +267,7 @@ export class Forwarder {
   async #endLost(): Promise<void> {
     // One answer tells for all requests of a gateway that it is there.
     const alive = new Set<string>();
-    for (const open of this.#open) {
+    for (const open of this.#open.values()) {
       // What belongs to no session was forwarded because this gateway ends, and ends with it.
       if (open.key === '' || alive.has(open.owner.id)) continue;
       const owner = await this.#store.ownerOf(open.key);
@@ -280,6 +306,6 @@ function respondLost({ res, body, hasHubTools }: Incoming): void {
 
 function respondUnreachable({ res, body }: Incoming): void {
   const id = body && idOf(parseBody(body).value);
-  const message = 'another gateway has the session and cannot be reached; try again later (the log says more)';
+  const message = 'another gateway has the session and cannot be reached; try again later (see the log)';
   respondError(res, 503, -32000, message, { id, headers: { 'retry-after': '1' } });
 }

@@ -117,7 +117,7 @@ export async function answerRequest(
   const body = await readBody(req, MAX_BYTES);
   const { value } = body.kind === 'complete' ? parseBody(body.bytes) : {};
   if (!isObject(value) || typeof value['ask'] !== 'string') {
-    respondError(res, 400, INTERNAL_ERROR, 'not a request of a gateway of this version');
+    respondError(res, 400, INTERNAL_ERROR, 'the request does not come from a gateway of this version');
     return;
   }
   try {

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { statesKey } from '../../core/cluster/claims.ts';
+import type { Identity } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { respondError } from '../http/response.ts';
@@ -15,9 +16,7 @@ import type { ForwardStore } from './owners.ts';
 /** In a response: the gateway that answers, which has not done what was asked. */
 export const REFUSED_BY = 'meanwhile-refused-by';
 
-export interface Received extends ForwardedRequest {
-  principal: string;
-}
+export interface Received extends ForwardedRequest, Identity {}
 
 export class Receiver {
   readonly #store: ForwardStore;
@@ -44,7 +43,7 @@ export class Receiver {
       respondError(res, 403, -32000, message, { headers: { [REFUSED_BY]: this.#store.gatewayId } });
       return undefined;
     }
-    const { principal, sender, recipient, connection } = forwarded;
+    const { principal, facts, sender, recipient, connection } = forwarded;
     if (recipient !== this.#store.gatewayId) {
       this.refuse(res);
       return undefined;
@@ -53,7 +52,7 @@ export class Receiver {
     if (confirmed !== undefined) this.#arrivals.confirm(sender, confirmed);
     // Requests that only confirm have no number, and need no confirmation.
     if (Number(request) > 0) this.#arrivals.expect(sender, Number(request), res);
-    return { principal, connection: this.#standIns.of(sender, connection, res) };
+    return { principal, facts, connection: this.#standIns.of(sender, connection, res) };
   }
 
   /** How many responses are on the way to clients of other gateways, as far as is known. */

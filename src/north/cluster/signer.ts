@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Identity } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { assertFresh, forwardedHeader, readForwarded, USE_MS, type Forwarded } from './forwarded-header.ts';
 import type { ForwardStore } from './owners.ts';
@@ -8,8 +9,7 @@ import type { ForwardStore } from './owners.ts';
 type Signable = Pick<IncomingMessage, 'method' | 'url' | 'socket'>;
 
 /** What is forwarded, and to whom. */
-export interface Forwarding {
-  principal: string;
+export interface Forwarding extends Identity {
   key: string;
   recipient: string;
 }
@@ -62,8 +62,14 @@ export class Signer {
   }
 }
 
-function isSame(signed: Forwarding, { principal, key, recipient }: Forwarding): boolean {
-  return signed.key === key && signed.recipient === recipient && signed.principal === principal;
+function isSame(signed: Forwarding, { principal, facts, key, recipient }: Forwarding): boolean {
+  return (
+    signed.key === key &&
+    signed.recipient === recipient &&
+    signed.principal === principal &&
+    // The same token has the same object.
+    signed.facts === facts
+  );
 }
 
 /** Beyond this, all are forgotten. */

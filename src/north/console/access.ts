@@ -3,12 +3,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { AuditRecorder } from '../../core/audit/recorder.ts';
-import type { Store } from '../../core/ports.ts';
+import type { SignInLine } from '../../core/audit/line.ts';
+import type { Scope, Store } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { LOCAL_PRINCIPAL, type Guard } from '../http/guard.ts';
+import { LOCAL_PRINCIPAL } from '../../lib/local-principal.ts';
+import type { Guard } from '../http/guard.ts';
 import { AuthError, type ProtectedResource } from '../http/protected-resource.ts';
 import { ApiError } from './api-error.ts';
 import { COOKIE_MS, Cookies, type SignedIn } from './cookie.ts';
+import type { ConsoleLogin } from './login.ts';
 import type { Person } from './person.ts';
 import { SignInLimit } from './sign-in-limit.ts';
 
@@ -18,7 +21,11 @@ const COOKIE_KEY = 'console cookies';
 /** Has the page key, which makes a cookie valid. A page of another origin neither knows it nor can send it. */
 const PAGE_KEY_HEADER = 'meanwhile-console';
 
+/** The parameter with which the page sends a browser to another page of the gateway. */
+const PASS = 'pass';
+
 const FIX = 'open the link that `meanwhile console` prints, or sign in with a token from auth.tokens';
+const FIX_WITH_ISSUER = 'open the console and sign in';
 
 export interface AccessParts {
   guard: Guard;
@@ -28,9 +35,20 @@ export interface AccessParts {
   key: string;
   operators: readonly string[];
   audit: AuditRecorder | undefined;
+  /** Absent where nobody signs in with an authorization server. */
+  login?: ConsoleLogin | undefined;
 }
 
-type Known = Pick<SignedIn, 'principal' | 'launched'>;
+type Known = Pick<SignedIn, 'principal' | 'launched' | 'login'>;
+
+/** Somebody who has signed in just now. */
+interface Entered extends Known {
+  method: NonNullable<SignInLine['method']>;
+  /** How long they stay signed in. */
+  ms: number;
+  /** More `Set-Cookie` headers. */
+  cookies: string[];
+}
 
 /** A request of somebody who may use the API. */
 export interface Admitted {
@@ -59,46 +77,79 @@ export class Access {
     throw new ApiError(403, 'foreign_origin', `pages of ${origin} may not use the console; open it at its own address`);
   }
 
-  /** Who makes the request; throws if nobody may. */
-  async admit(req: IncomingMessage): Promise<Admitted> {
+  /** Who makes the request; throws if nobody may. To change something takes more than to look. */
+  async admit(req: IncomingMessage, needed: Scope = isRead(req) ? 'use' : 'answer'): Promise<Admitted> {
     const { authorization } = req.headers;
     if (authorization !== undefined) return { person: await this.#bearer(req, authorization), by: 'bearer' };
     const cookies = await this.#cookieKey();
     const signedIn = cookies.read(req, this.#parts.clock.now());
     if (signedIn === undefined || !this.#isCurrent(signedIn, cookies)) {
-      throw new ApiError(401, 'not_signed_in', `not signed in; ${FIX}`);
+      throw this.#notSignedIn();
     }
     if (!cookies.isPageKey(req.headers[PAGE_KEY_HEADER]?.toString() ?? '', signedIn)) {
-      const message = `a cookie needs the pageKey of the sign-in in the header "Meanwhile-Console"; ${FIX}`;
+      const message = `a cookie needs the pageKey of the sign-in in the header "Meanwhile-Console"; ${this.#fix}`;
       throw new ApiError(401, 'not_signed_in', message);
     }
-    return { person: this.#personOf(signedIn), by: 'cookie', expires: signedIn.expires };
+    const person = this.#personOf(signedIn);
+    if (needed !== 'use' && person.readOnly === true) throw this.#lacksScope(needed);
+    return { person, by: 'cookie', expires: signedIn.expires };
   }
 
-  /** The `Set-Cookie` header and the page key of somebody who knows the key of the launch link, or a token. */
-  async signIn(req: IncomingMessage, key: string): Promise<{ cookie: string; pageKey: string }> {
-    const { clock, audit } = this.#parts;
+  /** The `Set-Cookie` headers and the page key of somebody who knows the key of the launch link, or a token, or comes back from an issuer. */
+  async signIn(
+    req: IncomingMessage,
+    key: string,
+    { fromLink = false } = {},
+  ): Promise<{ cookies: string[]; pageKey: string }> {
+    const { clock, audit, guard } = this.#parts;
     const { remoteAddress: address } = req.socket;
-    const known = this.#known(key);
-    if (known === undefined) {
+    // Whoever sent the link would have the person act as the sender, and sign in at servers for them.
+    if (fromLink && guard.principalWith(key) !== undefined) {
+      audit?.signInRefused('console', address);
+      throw new ApiError(401, 'token_in_link', 'a link does not sign you in with a token; enter your own token here');
+    }
+    const entered = await this.#entered(req, key);
+    if (entered === undefined) {
       audit?.signInRefused('console', address);
       this.#limit.failed(req);
-      throw new ApiError(401, 'wrong_key', `unknown key; the key changes at each start of the gateway; ${FIX}`);
+      throw new ApiError(401, 'wrong_key', `unknown key; the key changes at each start of the gateway; ${this.#fix}`);
     }
     const now = clock.now();
     const cookies = await this.#cookieKey();
-    const { principal, launched } = known;
-    const method = launched ? 'launch key' : 'token';
+    const { principal, launched, login, method, ms } = entered;
     audit?.signedIn({ place: 'console', principal, method, ...(address !== undefined && { address }) });
-    const mark = known.launched ? undefined : this.#markOf(known.principal, cookies);
-    const signedIn = { ...known, mark, expires: now + COOKIE_MS };
+    const known = { principal, launched, ...(login && { login }) };
+    const signedIn = { ...known, mark: this.#markOf(known, cookies), expires: now + ms };
     // A proxy in front of the gateway has the certificate.
     const secure = /^https:/i.test(req.headers.origin ?? '');
-    return { cookie: cookies.set(signedIn, now, { secure }), pageKey: cookies.pageKey(known) };
+    return { cookies: [cookies.set(signedIn, now, { secure }), ...entered.cookies], pageKey: cookies.pageKey(known) };
   }
 
-  async signOut(): Promise<string> {
-    return (await this.#cookieKey()).clear();
+  /** The `Set-Cookie` headers of somebody who leaves. */
+  async signOut(): Promise<string[]> {
+    return [...(await this.#cookieKey()).clear(), ...((await this.#parts.login?.forget()) ?? [])];
+  }
+
+  /** The address of another page of the gateway with a pass for it, for somebody whom `admit` has let in with a cookie. */
+  async addressWithPass(req: IncomingMessage, path: string): Promise<string> {
+    await this.admit(req, 'use');
+    const cookies = await this.#cookieKey();
+    const now = this.#parts.clock.now();
+    const signedIn = cookies.read(req, now);
+    // An access token does not go with a browser to another page.
+    if (signedIn === undefined) throw this.#notSignedIn();
+    return `${path}?${new URLSearchParams({ [PASS]: cookies.pass(signedIn, path, now) }).toString()}`;
+  }
+
+  /** Who opens a page of the gateway, in a browser that the console has sent there. */
+  async visitor(req: IncomingMessage, path: string): Promise<Person | undefined> {
+    const cookies = await this.#cookieKey();
+    const now = this.#parts.clock.now();
+    const signedIn = cookies.read(req, now);
+    if (signedIn === undefined || !this.#isCurrent(signedIn, cookies)) return undefined;
+    const { url = '' } = req;
+    const pass = new URLSearchParams(url.slice(url.indexOf('?') + 1)).get(PASS) ?? '';
+    return cookies.isPass(pass, signedIn, path, now) ? this.#personOf(signedIn) : undefined;
   }
 
   async #bearer(req: IncomingMessage, authorization: string): Promise<Person> {
@@ -118,8 +169,8 @@ export class Access {
   /** Who has an access token of an authorization server. To change something takes more than to look. */
   async #personWith(req: IncomingMessage, token: string, resource: ProtectedResource): Promise<Person> {
     try {
-      const { principal, scope } = await resource.bearerOf(token, '/mcp', isRead(req) ? 'use' : 'answer');
-      return { principal, operator: scope === 'operate' || this.#parts.operators.includes(principal) };
+      const { principal, facts, scope } = await resource.bearerOf(token, '/mcp', isRead(req) ? 'use' : 'answer');
+      return { principal, facts, operator: scope === 'operate' || this.#parts.operators.includes(principal) };
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
       const isUnknown = error.code === 'TOOL_ERR_UNAUTHORIZED';
@@ -140,18 +191,49 @@ export class Access {
     return principal === undefined ? undefined : { principal, launched: false };
   }
 
-  #personOf({ principal, launched }: Known): Person {
-    return { principal, operator: launched || this.#parts.operators.includes(principal) };
+  async #entered(req: IncomingMessage, key: string): Promise<Entered | undefined> {
+    const known = this.#known(key);
+    if (known !== undefined) {
+      return { ...known, method: known.launched ? 'launch key' : 'token', ms: COOKIE_MS, cookies: [] };
+    }
+    const redeemed = await this.#parts.login?.redeem(req, key);
+    if (redeemed === undefined) return undefined;
+    const { identity, cookies } = redeemed;
+    const { principal, issuer, scope, facts, sessionMs } = identity;
+    return { principal, launched: false, login: { issuer, scope, facts }, method: 'login', ms: sessionMs, cookies };
   }
 
-  #isCurrent({ principal, launched, mark }: SignedIn, cookies: Cookies): boolean {
-    return launched || (mark !== undefined && mark === this.#markOf(principal, cookies));
+  #personOf({ principal, launched, login }: Known): Person {
+    const operator = launched || login?.scope === 'operate' || this.#parts.operators.includes(principal);
+    return { principal, facts: login?.facts, operator, ...(login?.scope === 'use' && { readOnly: true }) };
   }
 
-  /** Another one once the token was replaced, and none once it is gone from the configuration. */
-  #markOf(principal: string, cookies: Cookies): string | undefined {
-    const digest = this.#parts.guard.tokenDigest(principal);
+  #isCurrent(signedIn: SignedIn, cookies: Cookies): boolean {
+    const { launched, mark } = signedIn;
+    return launched || (mark !== undefined && mark === this.#markOf(signedIn, cookies));
+  }
+
+  /** Another one once the token or the issuer was replaced, and none once it is gone from the configuration. */
+  #markOf({ principal, launched, login }: Known, cookies: Cookies): string | undefined {
+    if (launched) return undefined;
+    const { guard, login: issuers } = this.#parts;
+    const digest = login === undefined ? guard.tokenDigest(principal) : issuers?.digestOf(login.issuer);
     return digest && cookies.markOf(digest);
+  }
+
+  get #fix(): string {
+    return this.#parts.login === undefined ? FIX : FIX_WITH_ISSUER;
+  }
+
+  #notSignedIn(): ApiError {
+    return new ApiError(401, 'not_signed_in', `not signed in; ${this.#fix}`);
+  }
+
+  #lacksScope(needed: Scope): ApiError {
+    const { resource } = this.#parts.guard;
+    const name = resource?.scopes ? resource.scopes[needed] : needed;
+    const message = `you may look, but not do this: your account lacks the scope ${name}; sign in again once it has it`;
+    return new ApiError(403, 'not_allowed', message);
   }
 
   /** Read when it is first needed; asked again if the store could not be read. */
@@ -161,7 +243,7 @@ export class Access {
       return await this.#cookies;
     } catch {
       this.#cookies = undefined;
-      throw new ApiError(503, 'store_unavailable', 'the store cannot be read; the log of the gateway says why');
+      throw new ApiError(503, 'store_unavailable', "the store cannot be read; see the gateway's log");
     }
   }
 }

@@ -6,17 +6,26 @@
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Scope, TokenFacts } from '../../core/ports.ts';
 import { isObject } from '../../lib/values.ts';
 
 /** How long a person stays signed in. */
 export const COOKIE_MS = 12 * 3_600_000;
 
+/** How long a person may take on a page of the gateway that the console has sent the browser to. */
+const PASS_MS = 10 * 60_000;
+
+/** Browsers take a cookie of such a name only over https and for this very host, so that no other site can put one in its place. */
+export const HOST_PREFIX = '__Host-';
+
 export interface SignedIn {
   principal: string;
   /** The person was given the key of a start of the gateway, and so is at its machine. */
   launched: boolean;
-  /** Of the token that the person signed in with. */
+  /** Of the token that the person signed in with, or of the issuer. */
   mark?: string | undefined;
+  /** The authorization server that has named the person, and what they may do. */
+  login?: { issuer: string; scope: Scope; facts?: TokenFacts | undefined } | undefined;
   expires: number;
 }
 
@@ -35,8 +44,7 @@ export class Cookies {
   set(signedIn: SignedIn, now: number, { secure = false } = {}): string {
     const content = Buffer.from(JSON.stringify(signedIn)).toString('base64url');
     const seconds = Math.max(0, Math.floor((signedIn.expires - now) / 1000));
-    const header = this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds);
-    return secure ? `${header}; Secure` : header;
+    return this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds, secure);
   }
 
   /** The same for each sign-in of a person: the pages of several gateways on one host have one cookie, but a storage each. */
@@ -44,13 +52,16 @@ export class Cookies {
     return this.#signatureOf(`page ${JSON.stringify([principal, launched])}`).toString('base64url');
   }
 
-  clear(): string {
-    return this.#header('', 0);
+  /** The values of `Set-Cookie` headers. */
+  clear(): string[] {
+    return [this.#header('', 0, false), this.#header('', 0, true)];
   }
 
   /** Who sent the request; nothing without a cookie, or if it has expired or another key has signed it. */
   read({ headers }: Pick<IncomingMessage, 'headers'>, now: number): SignedIn | undefined {
-    const [content, signature, ...rest] = (valueOf(headers.cookie ?? '', this.#name) ?? '').split('.');
+    const { cookie = '' } = headers;
+    const value = cookieIn(cookie, `${HOST_PREFIX}${this.#name}`) ?? cookieIn(cookie, this.#name) ?? '';
+    const [content, signature, ...rest] = value.split('.');
     if (content === undefined || signature === undefined || rest.length > 0) return undefined;
     const given = Buffer.from(signature, 'base64url');
     const expected = this.#signatureOf(content);
@@ -67,12 +78,29 @@ export class Cookies {
   }
 
   isPageKey(given: string, signedIn: SignedIn): boolean {
-    const [one, other] = [Buffer.from(given), Buffer.from(this.pageKey(signedIn))];
-    return one.length === other.length && timingSafeEqual(one, other);
+    return isSame(given, this.pageKey(signedIn));
   }
 
-  #header(value: string, seconds: number): string {
-    return `${this.#name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`;
+  /** Lets a browser from the page, which has the page key, to another page of the gateway, to which it can send no header. */
+  pass({ principal, launched }: Pick<SignedIn, 'principal' | 'launched'>, path: string, now: number): string {
+    return this.#pass(principal, launched, path, now + PASS_MS);
+  }
+
+  isPass(given: string, { principal, launched }: SignedIn, path: string, now: number): boolean {
+    const expires = Number.parseInt(given, 36);
+    const expected = this.#pass(principal, launched, path, expires);
+    return expires > now && isSame(given, expected);
+  }
+
+  #pass(principal: string, launched: boolean, path: string, expires: number): string {
+    const signature = this.#signatureOf(`pass ${JSON.stringify([principal, launched, path, expires])}`);
+    return `${expires.toString(36)}.${signature.toString('base64url')}`;
+  }
+
+  #header(value: string, seconds: number, secure: boolean): string {
+    const name = secure ? `${HOST_PREFIX}${this.#name}` : this.#name;
+    const header = `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`;
+    return secure ? `${header}; Secure` : header;
   }
 
   #signatureOf(content: string): Buffer {
@@ -80,7 +108,12 @@ export class Cookies {
   }
 }
 
-function valueOf(header: string, name: string): string | undefined {
+function isSame(one: string, other: string): boolean {
+  const [given, expected] = [Buffer.from(one), Buffer.from(other)];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+export function cookieIn(header: string, name: string): string | undefined {
   for (const pair of header.split(';')) {
     const [key, value] = pair.trim().split('=', 2);
     if (key === name) return value;
@@ -97,7 +130,14 @@ function parse(content: string): SignedIn | undefined {
     return undefined;
   }
   if (!isObject(value)) return undefined;
-  const { principal, launched, mark, expires } = value;
+  const { principal, launched, mark, login, expires } = value;
   const isWhole = typeof principal === 'string' && typeof launched === 'boolean' && typeof expires === 'number';
-  return isWhole ? { principal, launched, expires, ...(typeof mark === 'string' && { mark }) } : undefined;
+  if (!isWhole) return undefined;
+  return {
+    principal,
+    launched,
+    expires,
+    ...(typeof mark === 'string' && { mark }),
+    ...(isObject(login) && { login: login as NonNullable<SignedIn['login']> }),
+  };
 }

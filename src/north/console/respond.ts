@@ -16,13 +16,15 @@ export function respond(
   res: ServerResponse,
   status: number,
   body: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  headers: Readonly<Record<string, string | readonly string[]>> = {},
 ): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
   }
-  const all = Object.entries({ ...PRIVATE, ...headers }).flat();
+  const all = Object.entries({ ...PRIVATE, ...headers }).flatMap(([name, value]) =>
+    (typeof value === 'string' ? [value] : value).flatMap((each) => [name, each]),
+  );
   if (body === undefined) res.writeHead(status, all).end();
   else respondJson(res, status, stringifyExact(body), all);
 }

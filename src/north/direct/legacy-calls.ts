@@ -1,4 +1,4 @@
-import type { Caller, CallRequest } from '../../core/call/request.ts';
+import { isAskedFirst, type Caller, type CallReply, type CallRequest } from '../../core/call/request.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { secretId } from '../../lib/ids.ts';
 import { withoutKeys } from '../../lib/meta.ts';
@@ -10,6 +10,7 @@ import type { Params } from '../message.ts';
 import type { LegacyViewParts, LegacyRequest } from './legacy-request.ts';
 import { ttlOf, type LegacyTasks } from './legacy-tasks.ts';
 import type { LegacyTools } from './legacy-tools.ts';
+import type { Target } from './shown.ts';
 import { wantsAgain } from './meta.ts';
 import { errorOf, resultOf, withoutResultType } from './outcome.ts';
 import { earlierRun, markTakenOver } from './take-over.ts';
@@ -31,70 +32,115 @@ export interface LegacyCallParts extends LegacyViewParts {
   asking: (request: LegacyRequest) => { exchange: Exchange; asking: Asking };
 }
 
+/** Nothing waits where there is nothing to wait for: a call to one server takes this way. */
+export function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
+  const targets = parts.shown.route('tools/call', params);
+  return targets instanceof Promise
+    ? targets.then(([target]) => callAt(target, parts, request, params))
+    : callAt(targets[0], parts, request, params);
+}
+
 /** Makes a call, or takes over the same call of an earlier request that its client gave up. */
-export async function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
-  const { gateway, session, shown, responder, relay, tasks, tools } = parts;
-  const { exchange } = request;
-  const [{ server, params: own }] = await shown.route('tools/call', params);
+function callAt(
+  { server, params: own }: Target,
+  parts: LegacyCallParts,
+  request: LegacyRequest,
+  params: Params,
+): Promise<Reply> {
+  const { gateway, session, relay, tools } = parts;
   const { name: tool, arguments: given, task } = own;
   const args = given ?? {};
-  if (typeof tool !== 'string' || !isObject(args)) {
-    // The server says what is wrong with it, and need not know of tasks.
-    const { task: _task, ...odd } = params;
-    return passOn(await relay.pass(request, 'tools/call', odd));
-  }
-  const program = session.client?.program;
-  const wanted = { server, tool, args, program };
+  if (typeof tool !== 'string' || !isObject(args)) return passUnread(parts, request, params);
+  const wanted: Wanted = { server, tool, args, program: session.client?.program };
   const bare = given === undefined;
   const more = withoutKeys(own, KNOWN_PARAMS);
   const meta = relay.meta(server, params);
   if (parts.helpers !== undefined && tools.promotes && task === undefined) {
-    const reply = await parts.helpers.execute({ ...wanted, bare, meta, more }, parts.asking(request));
-    return { ...reply, result: tools.asListed(wanted, reply.result) };
+    return parts.helpers
+      .execute({ ...wanted, bare, meta, more }, parts.asking(request))
+      .then((reply) => ({ ...reply, result: tools.asListed(wanted, reply.result) }));
   }
-  const earlier = wantsAgain(params) ? undefined : await earlierRun(gateway, session, wanted);
-  if (earlier) {
-    const reply = task === undefined ? await takeOver(parts, request, earlier) : tasks.created(request, earlier);
-    return markTakenOver(reply, earlier);
-  }
-  const id = secretId();
-  const close = responder.opened(id, request.id, server);
+  const made: Made = { ...wanted, id: secretId(), meta, more, bare, timeoutMs: Infinity };
+  // A client that waits for the call itself does not know of the task's time limit.
+  if (task === undefined) made.ttlMs = gateway.settings.tasks.maxTtlMs;
+  else Object.assign(made, { asTask: true, exposed: true, ...ttlOf(task) });
+  const earlier = wantsAgain(params) ? undefined : earlierRun(gateway, session, wanted);
+  return earlier === undefined ? make(parts, request, wanted, made) : makeUnless(earlier, parts, request, wanted, made);
+}
+
+type Wanted = Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>;
+type Made = CallRequest & { id: string };
+
+/** The server says what is wrong with a call, and need not know of tasks. */
+async function passUnread({ relay }: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
+  const { task: _task, ...odd } = params;
+  return passOn(await relay.pass(request, 'tools/call', odd));
+}
+
+async function makeUnless(
+  earlier: Promise<Task | undefined> | Task,
+  parts: LegacyCallParts,
+  request: LegacyRequest,
+  wanted: Wanted,
+  made: Made,
+): Promise<Reply> {
+  const found = await earlier;
+  if (found === undefined) return make(parts, request, wanted, made);
+  const reply = made.asTask ? parts.tasks.created(request, found) : await takeOver(parts, request, found);
+  return markTakenOver(reply, found);
+}
+
+async function make(parts: LegacyCallParts, request: LegacyRequest, wanted: Wanted, made: Made): Promise<Reply> {
+  const close = parts.responder.opened(made.id, request.id, made.server);
   try {
-    const reply = await request.waiting(`${tool} is running`, async (onProgress) => {
-      const caller: Caller = {
-        onLeaving: (listener) =>
-          exchange.onLeaving((leaving, words) => {
-            // From now on questions must not be sent on this stream.
-            close();
-            listener(leaving, words);
-          }),
-        onProgress,
-        responder: responder.ofCall(request.id),
-        effectOf: (question) => (responder.canAsk(question) ? 'ask' : 'wait'),
-        followsApproval: true,
-      };
-      const made: CallRequest = { ...wanted, id, meta, more, bare, timeoutMs: Infinity };
-      // A client that waits for the call itself does not know of the task's time limit.
-      if (task === undefined) made.ttlMs = gateway.settings.tasks.maxTtlMs;
-      else Object.assign(made, { asTask: true, exposed: true, ...ttlOf(task) });
-      return session.calls.execute(session.connection(server), made, caller);
-    });
-    switch (reply.kind) {
-      case 'result':
-        deliverResult({ session, exchange }, wanted, reply.result);
-        return passOn(tools.asListed(wanted, withoutResultType(reply.result)));
-      case 'task':
-        // The client may resume the stream that broke, or waits for an approval.
-        if (reply.because === 'gone' || reply.because === 'approval') return await takeOver(parts, request, reply.task);
-        return tasks.created(request, reply.task);
-      case 'failed':
-        throw errorOf(reply);
-      case 'cancelled':
-        throw new RpcError(-32000, 'the call was cancelled');
-    }
+    const reply = await request.waiting(`${made.tool} is running`, (onProgress) =>
+      execute(parts, request, made, { onProgress, close }),
+    );
+    if (reply.kind !== 'result') return await replyWithout(reply, parts, request);
+    deliverResult({ session: parts.session, exchange: request.exchange }, wanted, reply.result);
+    return passOn(parts.tools.asListed(wanted, withoutResultType(reply.result)));
   } finally {
     // A task that goes on asks and reports elsewhere.
     close();
+  }
+}
+
+function execute(
+  { session, responder }: LegacyCallParts,
+  { id, exchange }: LegacyRequest,
+  made: CallRequest,
+  { onProgress, close }: Pick<Caller, 'onProgress'> & { close: () => void },
+): Promise<CallReply> {
+  const caller: Caller = {
+    onLeaving: (listener) =>
+      exchange.onLeaving((leaving, words) => {
+        // From now on questions must not be sent on this stream.
+        close();
+        listener(leaving, words);
+      }),
+    onProgress,
+    responder: responder.ofCall(id),
+    effectOf: (question) => (responder.canAsk(question) ? 'ask' : 'wait'),
+    followsApproval: true,
+  };
+  return session.calls.execute(session.connection(made.server), made, caller);
+}
+
+/** The reply to a call that has no result, or none yet. */
+function replyWithout(
+  reply: Exclude<CallReply, { kind: 'result' }>,
+  parts: LegacyCallParts,
+  request: LegacyRequest,
+): Promise<Reply> | Reply {
+  switch (reply.kind) {
+    case 'task':
+      // The client may resume the stream that broke, or waits for an approval.
+      if (reply.because === 'gone' || isAskedFirst(reply.because)) return takeOver(parts, request, reply.task);
+      return parts.tasks.created(request, reply.task);
+    case 'failed':
+      throw errorOf(reply);
+    case 'cancelled':
+      throw new RpcError(-32000, 'the call was cancelled');
   }
 }
 

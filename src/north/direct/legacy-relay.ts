@@ -75,7 +75,7 @@ export class LegacyRelay {
     const outgoing = { ...own, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
     const onProgress = exchange.progress ?? ((): void => {});
     try {
-      const result = await session.relay(session.connection(server), {
+      const result = await session.relay(server, {
         id,
         method,
         params: outgoing,
@@ -126,7 +126,7 @@ export class LegacyRelay {
     const { declaredPerRequest } = (await session.connection(server).ready()).traits;
     // A server that is told once for the whole session says itself which levels it takes.
     const result = declaredPerRequest ? {} : await this.pass(request, 'logging/setLevel', params);
-    if (isLevel(level)) session.setLogLevel(server, level);
+    if (isLevel(level)) session.preferences.setLogLevel(server, level);
     else if (declaredPerRequest) throw new RpcError(INVALID_PARAMS, `unknown log level ${JSON.stringify(level)}`);
     return result;
   }
@@ -135,7 +135,7 @@ export class LegacyRelay {
   meta(server: string, params: Params): Params {
     const { session } = this.#parts;
     const meta = passedOnMeta(params);
-    const logLevel = session.logLevel(server);
+    const logLevel = session.preferences.logLevel(server);
     if (logLevel === undefined || traitsOf(session.connection(server).status).sessions) return meta;
     return { ...meta, [LOG_LEVEL_KEY]: logLevel };
   }

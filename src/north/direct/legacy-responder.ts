@@ -2,6 +2,7 @@ import type { Responder } from '../../core/interaction/responders.ts';
 import type { InteractionRouter } from '../../core/interaction/router.ts';
 import { requestOf } from '../../core/interaction/link.ts';
 import type { Interaction, OpenInteraction } from '../../core/interaction/interaction.ts';
+import { InFlight } from '../../lib/in-flight.ts';
 import { askClient, type Where } from '../asking/ask-client.ts';
 import { canBeAsked, refuseUnaskable } from '../asking/asking.ts';
 import type { Params, RequestId } from '../message.ts';
@@ -16,7 +17,7 @@ export class LegacyResponder {
   readonly #peer: ClientPeer;
   readonly #parts: LegacyViewParts;
   /** The client's request behind each request to the server that is open. */
-  readonly #open = new Map<string, { request: RequestId; server: string }>();
+  readonly #open = new InFlight<string, { request: RequestId; server: string }>();
   /** Called when the stream of a client's request breaks, and when the client resumes it. */
   readonly #streams = new Map<RequestId, { broken: () => void; back: () => void }>();
   /** Questions that were put on the standing stream. */
@@ -68,13 +69,12 @@ export class LegacyResponder {
 
   /** Sends the questions that certainly belong to a call on the stream of its request; the others: see `registerForAll`. */
   ofCall(request: RequestId): Responder {
-    const responder = this.on(request);
-    return (question, over) => requestOf(question.link) !== undefined && responder(question, over);
+    return (question, over) => requestOf(question.link) !== undefined && this.on(request)(question, over);
   }
 
   /** Until the returned function is called, a request to the server is open on behalf of one of the client. */
   opened(id: string, request: RequestId, server: string): () => void {
-    this.#open.set(id, { request, server });
+    this.#open.add(id, { request, server });
     return () => this.#open.delete(id);
   }
 
@@ -117,7 +117,7 @@ export class LegacyResponder {
 
   #broken(request: RequestId): void {
     this.#streams.get(request)?.broken();
-    for (const [id, open] of this.#open) if (open.request === request) this.#open.delete(id);
+    for (const id of this.#open.keys()) if (this.behind(id) === request) this.#open.delete(id);
     // Questions that belong to no request for certain go to another stream.
     const left = [...this.#hosted].filter(([, on]) => on === request).map(([id]) => id);
     for (const id of left) this.#interactions.release(id);
@@ -158,7 +158,7 @@ export class LegacyResponder {
 
   #host({ id, server, link }: Interaction, over: AbortSignal): RequestId | undefined {
     const own = this.#open.get(requestOf(link)?.callId ?? '');
-    const { request } = own ?? [...this.#open.values()].find((open) => open.server === server) ?? {};
+    const { request } = own ?? this.#open.values().find((open) => open.server === server) ?? {};
     if (request === undefined) return undefined;
     this.#hosted.set(id, request);
     over.addEventListener('abort', () => this.#hosted.delete(id), { once: true });

@@ -72,7 +72,7 @@ export class LegacyTasks {
 
   list({ cursor }: Params): Reply {
     const { session } = this.#parts;
-    const all = session.tasks.list();
+    const all = session.tasks.list().filter(({ server, tool }) => session.mayCall(server, tool));
     const from = placeAfter(cursor, all);
     const page = all.slice(from, from + TASK_PAGE);
     const last = page.at(-1);
@@ -125,7 +125,7 @@ export class LegacyTasks {
 
   /** Notifies the client of changes of a task that it knows. */
   changed(task: Task): void {
-    if (!task.exposed) return;
+    if (!task.exposed || !this.#parts.session.mayCall(task.server, task.tool)) return;
     notifyWhenStored(this.#parts.session, () => tellClient(this.#parts, 'notifications/tasks/status', coreTask(task)));
   }
 
@@ -146,7 +146,7 @@ export class LegacyTasks {
   }
 
   #find({ taskId }: Params): Task {
-    const task = typeof taskId === 'string' ? this.#parts.session.tasks.find(taskId) : undefined;
+    const task = typeof taskId === 'string' ? this.#parts.session.findTask(taskId) : undefined;
     if (task === undefined)
       throw new ReportedError(INVALID_PARAMS, `Failed to retrieve task: task '${quotable(taskId)}' not found`);
     return task;

@@ -400,7 +400,7 @@ describe('everything else', () => {
     await client.request('resources/subscribe', { uri: 'a:1' }).reply;
     await client.request('logging/setLevel', { level: 'warning' }).reply;
     expect([...server.subscribed]).toEqual(['a:1']);
-    expect(session.logLevel('one')).toBe('warning');
+    expect(session.preferences.logLevel('one')).toBe('warning');
   });
 
   test('D-3: every tool can be called with a task', async () => {

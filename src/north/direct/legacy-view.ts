@@ -1,4 +1,4 @@
-import type { NotificationListener } from '../../core/session/session.ts';
+import type { NotificationListener } from '../../core/session/server-connections.ts';
 import { METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { withinLimits } from '../carrier.ts';
 import type { ClientRequest } from '../client-request.ts';
@@ -87,25 +87,26 @@ export class LegacyView {
     );
   }
 
-  async #answer(request: ClientRequest, params: Params): Promise<Params> {
+  #answer(request: ClientRequest, params: Params): Promise<Params> {
     const { session, shown } = this.#parts;
     const { method } = request;
-    if (MODERN_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
+    if (MODERN_METHODS.has(method)) return Promise.reject(new RpcError(METHOD_NOT_FOUND, 'Method not found'));
     const own = new LegacyRequest(request, session.clock, this.#pings);
-    const handle = (): Promise<Reply> => this.#handle(own, method, params);
-    try {
-      return await replyWhenStored(session, () => withinLimits(session, params, handle));
-    } catch (error) {
+    const handle = (): Promise<Reply> | Reply =>
+      method === 'tools/call' ? this.#call(own, params) : this.#handle(own, method, params);
+    return replyWhenStored(session, () => withinLimits(session, params, handle)).catch((error: unknown) => {
       throw wireError(shown.label, error, session);
-    }
+    });
+  }
+
+  #call(request: LegacyRequest, params: Params): Promise<Reply> | Reply {
+    const { helpers, asking } = this.#parts;
+    return helpers?.has(params['name']) ? helpers.call(params, asking(request)) : call(this.#parts, request, params);
   }
 
   async #handle(request: LegacyRequest, method: string, params: Params): Promise<Reply> {
-    const { session, shown, relay, tasks, tools, helpers } = this.#parts;
+    const { session, shown, relay, tasks, tools } = this.#parts;
     switch (method) {
-      case 'tools/call':
-        if (helpers?.has(params['name'])) return helpers.call(params, this.#parts.asking(request));
-        return await call(this.#parts, request, params);
       case 'tasks/get':
         return tasks.get(params);
       case 'tasks/result':

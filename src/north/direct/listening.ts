@@ -1,4 +1,5 @@
-import type { NotificationListener, Session } from '../../core/session/session.ts';
+import type { NotificationListener } from '../../core/session/server-connections.ts';
+import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { withMeta } from '../../lib/meta.ts';
 import { SUBSCRIPTION_ID_KEY } from '../../lib/protocol.ts';
@@ -34,7 +35,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
   const filter = isObject(wanted) ? wanted : {};
   const taskIds = texts(filter['taskIds']);
   if (taskIds.length > 0) requireTasks(client);
-  const endRequest = session.beginRequest();
+  const endRequest = session.presence.beginRequest();
   const undo: (() => void)[] = [endRequest];
   const stop = (): void => {
     for (const each of undo.splice(0)) each();
@@ -49,7 +50,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     );
     const watched = resources.flatMap(({ uri, leave }) => (leave === undefined ? [] : [{ uri, leave }]));
     undo.push(...watched.map(({ leave }) => leave));
-    const known = taskIds.filter((taskId) => session.tasks.find(taskId) !== undefined);
+    const known = taskIds.filter((taskId) => session.findTask(taskId) !== undefined);
     tell('notifications/subscriptions/acknowledged', {
       notifications: {
         ...Object.fromEntries(lists.map(([key]) => [key, true])),
@@ -74,7 +75,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
       () => session.onListsChanged.delete(listsChanged),
     );
     const tellTask = (task: Task): void => {
-      if (!known.includes(task.id)) return;
+      if (!known.includes(task.id) || session.findTask(task.id) === undefined) return;
       notifyWhenStored(session, () => tell('notifications/tasks', clientState.detailed(task, client.capabilities)));
     };
     undo.push(session.tasks.watch(tellTask));

@@ -1,5 +1,5 @@
-import type { Caller, CallReply, CallRequest } from '../../core/call/request.ts';
-import { GatewayError } from '../../core/errors.ts';
+import { isAskedFirst, type Caller, type CallReply, type CallRequest } from '../../core/call/request.ts';
+import type { Task } from '../../core/task/task.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { messageOf } from '../../lib/log.ts';
 import { withoutKeys } from '../../lib/meta.ts';
@@ -13,42 +13,66 @@ import { wantsAgain } from './meta.ts';
 import { relay, roundInstead } from './modern-relay.ts';
 import type { Params } from '../message.ts';
 import type { ModernRequest } from './modern-request.ts';
-import { errorOf, resultOf } from './outcome.ts';
+import { errorOf, leftRunning, resultOf } from './outcome.ts';
 import { earlierRun, markTakenOver } from './take-over.ts';
 import { extensionTask } from './task-views.ts';
-import { passOn, report, type Reply } from '../commit-gate.ts';
+import { passOn, report, ReportedError, type Reply } from '../commit-gate.ts';
 import { deliverResult, deliverTask } from '../delivery.ts';
 
 const KNOWN_PARAMS = new Set(['name', 'arguments', '_meta']);
 
 /** Makes a call, or goes on with one: its next round, or the same call of an earlier request that its client gave up. */
-export async function call(request: ModernRequest, params: Params): Promise<Reply> {
-  const { gateway, session, shown, taskAfterMs } = request.parts;
-  const { id, server, exchange, client } = request;
+export function call(request: ModernRequest, params: Params): Promise<Reply> {
+  const { gateway, session } = request.parts;
+  const { server, client } = request;
   const { name: tool, arguments: sent } = params;
   const args = sent ?? {};
   if (typeof tool !== 'string' || !isObject(args)) return relay(request, 'tools/call', params);
   if (request.state !== undefined) return nextRound(request, tool);
-  const { program, takesTasks } = client;
-  const wanted = { server, tool, args, program };
-  const found = wantsAgain(params) ? undefined : earlierRun(gateway, session, wanted);
-  const earlier = found instanceof Promise ? await found : found;
-  if (earlier) return markTakenOver(await follow(request, earlier.id), earlier);
+  const wanted: Wanted = { server, tool, args, program: client.program };
+  const earlier = wantsAgain(params) ? undefined : earlierRun(gateway, session, wanted);
+  return earlier === undefined ? make(request, wanted, params) : makeUnless(earlier, request, wanted, params);
+}
+
+type Wanted = Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>;
+
+async function makeUnless(
+  earlier: Promise<Task | undefined> | Task,
+  request: ModernRequest,
+  wanted: Wanted,
+  params: Params,
+): Promise<Reply> {
+  const found = await earlier;
+  if (found === undefined) return make(request, wanted, params);
+  return markTakenOver(await follow(request, found.id), found);
+}
+
+async function make(request: ModernRequest, wanted: Wanted, params: Params): Promise<Reply> {
+  const reply = await request.listening(request.id, () => execute(request, requestFor(request, wanted, params)));
+  if (reply.kind !== 'result') return replyWithout(reply, request);
+  const { session, shown } = request.parts;
+  deliverResult({ session, exchange: request.exchange }, wanted, reply.result);
+  return passOn(shown.resultFrom(wanted.server, reply.result));
+}
+
+function requestFor(request: ModernRequest, { server, tool, args, program }: Wanted, params: Params): CallRequest {
+  const { gateway, taskAfterMs } = request.parts;
   const meta = request.meta('tools/call', params);
   const more = withoutKeys(params, KNOWN_PARAMS);
-  const bare = sent === undefined;
-  const made: CallRequest = { id, server, tool, args, program, meta, more, bare, timeoutMs: Infinity };
-  if (takesTasks) Object.assign(made, { timeoutMs: taskAfterMs, exposed: true });
+  const bare = params['arguments'] === undefined;
+  const made: CallRequest = { id: request.id, server, tool, args, program, meta, more, bare, timeoutMs: Infinity };
+  if (request.client.takesTasks) Object.assign(made, { timeoutMs: taskAfterMs, exposed: true });
   // A client that waits for the call itself does not know of the task's time limit.
   else made.ttlMs = gateway.settings.tasks.maxTtlMs;
-  const reply = await request.listening(id, () => execute(request, made));
+  return made;
+}
+
+/** The reply to a call that has no result, or none yet. */
+function replyWithout(reply: Exclude<CallReply, { kind: 'result' }>, request: ModernRequest): Promise<Reply> | Reply {
   switch (reply.kind) {
-    case 'result':
-      deliverResult({ session, exchange }, wanted, reply.result);
-      return passOn(shown.resultFrom(server, reply.result));
     case 'task':
       if (reply.because === 'gone') throw new RpcError(-32000, 'the client disconnected');
-      return reply.because === 'question' || reply.because === 'approval'
+      return reply.because === 'question' || isAskedFirst(reply.because)
         ? follow(request, reply.task.id)
         : asTask(request, reply.task.id);
     case 'failed':
@@ -96,9 +120,12 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Reply> {
   const { session, clientState } = request.parts;
   const waiting = readState(session.key, request.state);
   const taskId = 'task' in waiting ? waiting.task : '';
-  const task = session.tasks.find(taskId);
+  const task = session.findTask(taskId);
   if (task === undefined) {
-    throw new RpcError(INVALID_PARAMS, 'requestState refers to a call that has ended; call again without requestState');
+    throw new ReportedError(
+      INVALID_PARAMS,
+      'requestState refers to a call that has ended; call again without requestState',
+    );
   }
   if (task.tool !== tool || task.server !== request.server)
     throw new RpcError(INVALID_PARAMS, `requestState belongs to a call of the tool '${task.tool}'`);
@@ -130,7 +157,7 @@ async function follow(request: ModernRequest, taskId: string): Promise<Reply> {
     case 'stopped':
       return asTask(request, taskId);
     case 'gone':
-      if (exchange.open) throw new GatewayError('TOOL_ERR_SHUTTING_DOWN', 'the session has ended; try again');
+      if (exchange.open) throw leftRunning(session.tasks.get(taskId));
       deliverTask({ session, exchange }, taskId);
       throw new RpcError(-32000, 'the client disconnected');
   }

@@ -61,7 +61,7 @@ export class ModernClientState {
   shown(task: Task, capabilities: Params): Task {
     const asks = task.status === 'input_required' && this.asked.of({ taskId: task.id }, capabilities).size > 0;
     return task.status === 'input_required' && !asks
-      ? { ...task, status: 'working', statusMessage: 'waiting for input that this client cannot give' }
+      ? { ...task, status: 'working', statusMessage: 'waiting for input that this client does not support' }
       : task;
   }
 
@@ -75,10 +75,10 @@ export class ModernClientState {
   /** Servers with sessions have one level for all requests: the most verbose one. */
   async useLevel(level: string, { server, info }: Recipient): Promise<void> {
     if (info.traits.declaredPerRequest || info.capabilities['logging'] === undefined || !isLevel(level)) return;
-    const told = this.#session.logLevel(server);
+    const told = this.#session.preferences.logLevel(server);
     if (told !== undefined && includes(told, level)) return;
     // Known before it is sent: requests that come meanwhile must not ask for less.
-    this.#session.setLogLevel(server, level);
+    this.#session.preferences.setLogLevel(server, level);
     await setLogLevel(this.#session.connection(server), level);
   }
 

@@ -1,4 +1,4 @@
-import type { RpcFailure } from '../../lib/rpc-error.ts';
+import { URL_ELICITATION_REQUIRED, type RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject, quotable } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
@@ -7,8 +7,6 @@ import { HeldRequest } from './held-requests.ts';
 import type { Params } from '../message.ts';
 import type { ModernRequest } from './modern-request.ts';
 import { wireError } from './outcome.ts';
-
-const URL_ELICITATION_REQUIRED = -32042;
 
 /** Passes a request on as it is; questions of the server reach the client in rounds. */
 export async function relay(request: ModernRequest, method: string, params: Params): Promise<Reply> {
@@ -21,7 +19,7 @@ export async function relay(request: ModernRequest, method: string, params: Para
   const outgoing = { ...own, ...rounds, _meta: meta };
   const onProgress = exchange.progress ?? ((): void => {});
   const start = async (signal: AbortSignal): Promise<Params> =>
-    parts.session.relay(request.connection, { id, method, params: outgoing, signal, onProgress, rounds: 'return' });
+    parts.session.relay(request.server, { id, method, params: outgoing, signal, onProgress, rounds: 'return' });
   const held = new HeldRequest({
     session: parts.session,
     server: request.server,

@@ -24,13 +24,12 @@ export function modernView(parts: ModernViewParts): ModernEndpoint {
     introduce: () => shown.discoverResult(),
     handle: (call) => {
       clientState.capabilities = call.client.capabilities;
-      return observed(session, call.request, call.params, async (params) => {
+      return observed(session, call.request, call.params, (params) => {
         const received = params === call.params ? call : { ...call, params };
-        try {
-          return await replyWhenStored(session, () => withinLimits(session, params, () => answer(parts, received)));
-        } catch (error) {
+        const handle = (): Promise<Reply> | Reply => answer(parts, received);
+        return replyWhenStored(session, () => withinLimits(session, params, handle)).catch((error: unknown) => {
           throw wireError(shown.label, error, session);
-        }
+        });
       });
     },
     onNotification: (method, params) => {
@@ -116,7 +115,7 @@ async function oneOfSeveral(
   const { session } = parts;
   const asking = bound && targets.find(({ server }) => server === bound.server);
   if (bound !== undefined && asking === undefined) {
-    const message = `server '${bound.server}', which asked, is not there; send the request again without requestState`;
+    const message = `server '${bound.server}', which requested the input, is not available; send the request again without requestState`;
     throw new RpcError(INVALID_PARAMS, message);
   }
   const given = asking ? { ...received, state: bound?.state } : { ...received, state: undefined, answers: undefined };
@@ -157,7 +156,7 @@ async function updateTask(parts: ModernViewParts, received: ModernCall): Promise
 function taskIn({ session }: ModernViewParts, { client, params: { taskId } }: ModernCall): Task {
   if (typeof taskId !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'taskId' must be a string");
   requireTasks(client);
-  const task = session.tasks.find(taskId);
+  const task = session.findTask(taskId);
   if (task === undefined) throw new ReportedError(INVALID_PARAMS, `task '${taskId}' not found: unknown or expired`);
   return task;
 }

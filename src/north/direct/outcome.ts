@@ -2,8 +2,12 @@ import type { CallReply } from '../../core/call/request.ts';
 import { failureOfGateway, GatewayError, shuttingDown } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CallResult, Task } from '../../core/task/task.ts';
+import { messageFor } from '../../core/sign-in/gate.ts';
+import type { NeededSignIn } from '../../core/ports.ts';
+import { signInIn } from '../../core/sign-in/required.ts';
 import { messageOf } from '../../lib/log.ts';
-import { hasRpcCode, RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
+import { hasRpcCode, RpcError, URL_ELICITATION_REQUIRED, type RpcFailure } from '../../lib/rpc-error.ts';
+import { canBeAsked } from '../asking/asking.ts';
 import { ReportedError } from '../commit-gate.ts';
 
 /** The server's result of an ended task; throws the server's error if there is one. */
@@ -18,9 +22,14 @@ export function resultOf(task: Task): CallResult {
       throw ReportedError.passedOn(task.error);
     case 'working':
     case 'input_required':
-      // Only the end of the session cuts the wait for the end of a task short.
-      throw fromGateway(shuttingDown());
+      throw leftRunning(task);
   }
+}
+
+/** Only the end of the session cuts the wait for a call short. Made again, its work would be done twice. */
+export function leftRunning({ id, server, tool }: Task): RpcError {
+  const message = `the gateway is shutting down; the call goes on as task ${id}: do not repeat it`;
+  return fromGateway(new GatewayError('TOOL_ERR_SHUTTING_DOWN', message, { server, tool, task: id }));
 }
 
 /** The same for a call that never became a task. */
@@ -34,12 +43,27 @@ export function wireError(label: string, error: unknown, session?: Session): Err
   if (error instanceof GatewayError) return fromGateway(error);
   if (hasRpcCode(error)) return error;
   if (session?.ended) return fromGateway(shuttingDown());
+  const signIn = signInIn(error);
+  if (signIn !== undefined) return signInError(label, signIn, messageOf(error), session);
   return new RpcError(-32000, `${label} did not answer: ${messageOf(error)}`);
 }
 
 function fromGateway(error: GatewayError): RpcError {
   const { code, message, data } = failureOfGateway(error);
   return new RpcError(code, message, data);
+}
+
+/** Only calls wait until somebody has signed in. A client that can open pages gets the link in the way of its protocol. */
+function signInError(label: string, signIn: NeededSignIn, reason: string, session: Session | undefined): RpcError {
+  const { id: elicitationId, url } = signIn;
+  const params = { mode: 'url', elicitationId, url, message: messageFor(signIn) };
+  const message = `${label} cannot be used yet: ${reason}`;
+  const asked = canBeAsked(session?.client?.capabilities ?? {}, { kind: 'elicitation', params });
+  if (session === undefined || url === undefined || !asked) {
+    return fromGateway(new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message, { server: signIn.server, url }));
+  }
+  session.signInShown(signIn);
+  return new RpcError(URL_ELICITATION_REQUIRED, message, { elicitations: [params] });
 }
 
 /** `resultType` exists only in the newer protocol, whose endpoints add it again. */

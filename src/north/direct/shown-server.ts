@@ -3,6 +3,7 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { Connection, ServerInfo } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
+import { signInIn } from '../../core/sign-in/required.ts';
 import { messageOf } from '../../lib/log.ts';
 import { withoutMeta } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
@@ -95,7 +96,7 @@ export class ShownServer implements Shown {
   }
 
   get #known(): ServerInfo {
-    if (this.#info === undefined) throw new Error(`${this.label} has not introduced itself`);
+    if (this.#info === undefined) throw new Error(`${this.label} is not initialized`);
     return this.#info;
   }
 }
@@ -132,9 +133,22 @@ export function asOfItsVersion(introduction: Params): Params {
 /** What the server says of itself, once it is connected. */
 export function serverInfo(server: string, connection: Connection): Promise<ServerInfo> {
   return connection.ready().catch((error: unknown) => {
+    // Its tools are unknown until then; its calls can wait.
+    if (signInIn(error) !== undefined) return beforeSignIn(server, messageOf(error));
     const message = `server '${server}' cannot be reached: ${messageOf(error)}`;
     throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message);
   });
+}
+
+/** A server that says nothing of itself before somebody has signed in. Afterwards its client hears that it has tools. */
+function beforeSignIn(server: string, message: string): ServerInfo {
+  return {
+    protocolVersion: LATEST_WITH_SESSIONS,
+    traits: { sessions: false, asksInRounds: false, declaredPerRequest: false },
+    capabilities: { tools: { listChanged: true } },
+    implementation: { name: server, version: '0' },
+    instructions: `The tools of ${server} are not known yet: ${message}. Tell the user.`,
+  };
 }
 
 /** Whether the server announced notifications about changes of this kind of list. */

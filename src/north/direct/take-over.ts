@@ -18,12 +18,13 @@ const PATIENCE_MS = 1000;
  */
 export function earlierRun(
   { settings }: Gateway,
-  { tasks, calls, clock }: Session,
+  session: Session,
   call: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
 ): Promise<Task | undefined> | Task | undefined {
   const { server, tool, args, program } = call;
   // Clients that do not name themselves may be different programs.
-  if (program === undefined) return undefined;
+  if (program === undefined || !session.mayCall(server, tool)) return undefined;
+  const { tasks, calls, clock } = session;
   const wanted = { server, tool, args, program, endedWithinMs: settings.direct.takeOverMs };
   const found = tasks.takeOver(wanted);
   if (found !== undefined || !calls.isWaitedFor(call, PATIENCE_MS)) return found;

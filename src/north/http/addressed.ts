@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Identity } from '../../core/ports.ts';
 import type { View } from '../../core/session/kind.ts';
 
 /** The connection of a client, as far as it tells one client from another. */
@@ -19,8 +20,7 @@ export interface ForwardedRequest {
 }
 
 /** The sender and the recipient of a request. */
-export interface Addressed {
-  principal: string;
+export interface Addressed extends Identity {
   view: View;
   /** The name that a client without a protocol session gives to its state. */
   as?: string | undefined;
@@ -37,9 +37,11 @@ export function stateNamed({ url = '', headers }: IncomingMessage): { as: string
   if (inHeader === undefined && !url.includes('?')) return UNNAMED;
   const inUrl = url.includes('?') ? new URLSearchParams(url.slice(url.indexOf('?'))).getAll('as') : [];
   const [as, ...others] = new Set([...inUrl, ...(inHeader === undefined ? [] : [inHeader])]);
-  if (others.length > 0) return { mistake: 'the request names two states; use ?as= or the header Meanwhile-As' };
+  if (others.length > 0) return { mistake: 'the request names two states; use either ?as= or the header Meanwhile-As' };
   if (as !== undefined && !NAME.test(as)) {
-    return { mistake: 'the name of a state (?as= or Meanwhile-As) has 1 to 64 of the characters A-Z a-z 0-9 _ . -' };
+    return {
+      mistake: 'the name of a state (?as= or Meanwhile-As) must be 1 to 64 of the characters A-Z a-z 0-9 _ . -',
+    };
   }
   return { as };
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { parseExact } from '../../lib/exact-json.ts';
 
-type Body = { kind: 'complete'; bytes: Buffer } | { kind: 'too-large' } | { kind: 'broken'; why: string };
+export type Body = { kind: 'complete'; bytes: Buffer } | { kind: 'too-large' } | { kind: 'broken'; why: string };
 
 /** Reads a request body once, up to a limit. */
-export async function readBody(req: IncomingMessage, limit: number): Promise<Body> {
-  if (Number(req.headers['content-length'] ?? 0) > limit) return { kind: 'too-large' };
+export function readBody(req: IncomingMessage, limit: number): Promise<Body> {
+  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.resolve({ kind: 'too-large' });
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
+import type { Identity } from '../../core/ports.ts';
+import { LOCAL_PRINCIPAL } from '../../lib/local-principal.ts';
 import { ProtectedResource, type IssuerAuth } from './protected-resource.ts';
 
 export interface GuardSettings {
@@ -14,8 +16,7 @@ export interface GuardSettings {
 
 const SEND_TOKEN = 'send a known token as "Authorization: Bearer …"';
 
-/** The principal of a gateway without tokens, which only this machine can reach, and of standard input. */
-export const LOCAL_PRINCIPAL = 'local';
+const LOCAL: Identity = { principal: LOCAL_PRINCIPAL };
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
 
@@ -32,14 +33,14 @@ export class Guard {
   /** The Host header that was accepted last, which is nearly always the next one too. */
   #lastHost: string | undefined;
   readonly #origins: Set<string>;
-  readonly #tokens: [principal: string, digest: Buffer][];
+  readonly #tokens: [identity: Identity, digest: Buffer][];
   /** Absent without authorization servers. */
   readonly resource: ProtectedResource | undefined;
 
   /** `listening`: the address of the gateway, once it listens. */
   constructor({ host, auth, issuerAuth, allowedHosts, allowedOrigins }: GuardSettings, listening: () => string) {
     this.resource = issuerAuth && new ProtectedResource(issuerAuth, listening);
-    this.#tokens = Object.entries(auth.tokens).map(([principal, token]) => [principal, digest(token)]);
+    this.#tokens = Object.entries(auth.tokens).map(([principal, token]) => [{ principal }, digest(token)]);
     if (!isLoopback(host) && this.isOpen) {
       throw new GatewayError(
         'TOOL_ERR_NOT_ALLOWED',
@@ -77,28 +78,31 @@ export class Guard {
     return this.#tokens.length === 0 && this.resource === undefined;
   }
 
-  /** The principal of a request; throws if its token is unknown. A promise if an authorization server has to be asked. */
-  principalOf(req: IncomingMessage, path: string): string | Promise<string> {
-    if (this.isOpen) return LOCAL_PRINCIPAL;
+  /** Who makes a request; throws if its token is unknown. A promise if an authorization server has to be asked. */
+  identityOf(req: IncomingMessage, path: string): Identity | Promise<Identity> {
+    if (this.isOpen) return LOCAL;
     const { resource } = this;
     const token = /^Bearer +(.+)$/i.exec(req.headers.authorization ?? '')?.[1] ?? '';
-    const known = this.principalWith(token);
+    const known = this.#identityWith(token);
     if (known !== undefined) return known;
     if (resource === undefined) throw new GatewayError('TOOL_ERR_UNAUTHORIZED', SEND_TOKEN);
     checkToken(req, token, path, resource);
-    const bearer = resource.bearerOf(token, path, 'use');
-    return bearer instanceof Promise ? bearer.then(({ principal }) => principal) : bearer.principal;
+    return resource.bearerOf(token, path, 'use');
   }
 
   /** The principal that has this token. */
   principalWith(token: string): string | undefined {
+    return this.#identityWith(token)?.principal;
+  }
+
+  #identityWith(token: string): Identity | undefined {
     const presented = digest(token);
     return this.#tokens.find(([, known]) => timingSafeEqual(known, presented))?.[0];
   }
 
   /** The digest of the token of a principal. */
   tokenDigest(principal: string): Buffer | undefined {
-    return this.#tokens.find(([known]) => known === principal)?.[1];
+    return this.#tokens.find(([known]) => known.principal === principal)?.[1];
   }
 
   #knowsHost(host: string): boolean {
@@ -118,7 +122,7 @@ export class Guard {
 
 /** Throws if there is no token, or if it is where everybody can read it. */
 function checkToken({ headers, url = '' }: IncomingMessage, token: string, path: string, at: ProtectedResource): void {
-  if (/[?&]access_token=/.test(url)) throw at.malformed(path, 'a token may not be in the address; send it as a header');
+  if (/[?&]access_token=/.test(url)) throw at.malformed(path, 'a token must not be in the URL; send it in a header');
   if (headers.authorization === undefined) throw at.refused(path);
   if (!/^[\w.~+/-]+=*$/.test(token)) throw at.malformed(path, 'expected "Authorization: Bearer" and a token');
 }

@@ -4,11 +4,12 @@ import type { Budget } from '../../core/budget.ts';
 import { GatewayError, isShuttingDown, known, OwnedElsewhere, shuttingDown } from '../../core/errors.ts';
 import { statesKey } from '../../core/cluster/claims.ts';
 import type { Gateway } from '../../core/gateway.ts';
-import type { Store } from '../../core/ports.ts';
+import type { Accounts, Identity, Store } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from '../../lib/rpc-error.ts';
 import { ANSWER_PATH } from '../../core/notify/answer-link.ts';
 import type { AnswerPages, AnswerSettings } from '../answer/answer-pages.ts';
+import type { SignInPages, SignInPagesParts } from '../oauth/sign-in-pages.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Console, ConsoleSettings } from '../console/console.ts';
 import type { Person } from '../console/person.ts';
@@ -19,7 +20,7 @@ import { directView, groupView, HUB_VIEW, type View } from '../../core/session/k
 import { LegacySessions } from '../legacy/sessions.ts';
 import { idOf } from '../message.ts';
 import { ModernRequests } from '../modern/requests.ts';
-import { parseBody, readBody } from './body.ts';
+import { parseBody, readBody, type Body } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { FORWARDED, stateNamed, type Addressed, type ForwardedRequest } from './addressed.ts';
@@ -40,9 +41,14 @@ export interface HttpSettings extends GuardSettings {
   console?: ConsoleSettings;
   /** Without it, there are no links that answer questions. */
   answerPages?: AnswerSettings | undefined;
+  /** For sign-ins at servers. */
+  signIns?: Pick<SignInPagesParts, 'clientMetadata'> & { base?: () => string };
 }
 
 const IN_DOUBT = 'this gateway was suspended and is checking which sessions it still owns; try again';
+
+const NOT_ALL_SERVERS =
+  'metrics name all servers, and the access rules hide some from this principal; add a rule that lets it use all of them';
 
 /** An issuer that could not be asked is not asked again before. */
 const ISSUER_RETRY_S = '5';
@@ -72,6 +78,8 @@ export class HttpListener {
   #console: Promise<Console> | undefined;
   /** Loaded with the first request for it. */
   #answers: Promise<AnswerPages> | undefined;
+  /** Loaded with the first request for it. */
+  #signIns: Promise<SignInPages> | undefined;
   /** Where the hub is, once it listens. */
   #url = '';
   #ready = false;
@@ -143,7 +151,7 @@ export class HttpListener {
       answerer: async (principal, request, exchange) => {
         const answer =
           request.ask === 'console'
-            ? await this.#doForNeighbour({ principal, operator: request.operator }, request.work)
+            ? await this.#doForNeighbour({ principal, operator: request.operator, facts: request.facts }, request.work)
             : await answerNeighbour({ hub: this.#hub, gateway }, principal, request, exchange);
         if (gateway.isInDoubt) throw new Error(IN_DOUBT);
         return answer;
@@ -194,14 +202,19 @@ export class HttpListener {
       await this.#readiness(res);
       return;
     }
-    if (this.#settings.console !== undefined && isOfConsole(path, req)) {
-      this.#console ??= this.#loadConsole(this.#settings.console);
-      await (await this.#console).handle(req, res, path);
+    const console = isOfConsole(path, req) ? this.#openConsole() : undefined;
+    if (console !== undefined) {
+      await (await console).handle(req, res, path);
       return;
     }
     if (this.#settings.answerPages !== undefined && path.startsWith(ANSWER_PATH)) {
       this.#answers ??= this.#loadAnswers(this.#settings.answerPages);
       await (await this.#answers).handle(req, res, path);
+      return;
+    }
+    if (this.#gateway.accounts !== undefined && path.startsWith('/oauth/')) {
+      this.#signIns ??= this.#loadSignIns(this.#gateway.accounts);
+      await (await this.#signIns).handle(req, res, path);
       return;
     }
     // Metrics must not wait for a database that cannot be reached: they tell of it.
@@ -215,7 +228,7 @@ export class HttpListener {
       return;
     }
     if (this.#guard.resource?.describe(req, res, path)) return;
-    let principal: string;
+    let identity: Identity;
     try {
       this.#guard.checkOrigin(req);
       allowOrigin(req, res);
@@ -223,8 +236,8 @@ export class HttpListener {
         res.writeHead(204).end();
         return;
       }
-      const found = this.#guard.principalOf(req, path);
-      principal = typeof found === 'string' ? found : await found;
+      const found = this.#guard.identityOf(req, path);
+      identity = found instanceof Promise ? await found : found;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       // Without a token, clients ask how to get one.
@@ -236,16 +249,38 @@ export class HttpListener {
       return;
     }
     if (path === '/metrics' && this.#settings.metrics !== undefined) {
-      await respondMetrics(req, res, this.#settings.metrics);
+      if (this.#gateway.seesAll(identity)) await respondMetrics(req, res, this.#settings.metrics);
+      else respondError(res, 403, -32000, NOT_ALL_SERVERS);
       return;
     }
-    await this.#at(path, req, res, principal);
+    await this.#at(path, req, res, identity);
+  }
+
+  /** `undefined` if there is none. */
+  #openConsole(): Promise<Console> | undefined {
+    const { console } = this.#settings;
+    if (console !== undefined) this.#console ??= this.#loadConsole(console);
+    return this.#console;
   }
 
   async #loadConsole(settings: ConsoleSettings): Promise<Console> {
     const { Console } = await import('../console/console.ts');
     const { bodyBytes } = this.#settings.limits;
     return new Console({ gateway: this.#gateway, guard: this.#guard, settings, bodyBytes, hubUrl: this.#url });
+  }
+
+  async #loadSignIns(accounts: Accounts): Promise<SignInPages> {
+    const { SignInPages } = await import('../oauth/sign-in-pages.ts');
+    const { accessOf } = await import('../console/person.ts');
+    const gateway = this.#gateway;
+    const guard = this.#guard;
+    const { signIns } = this.#settings;
+    const console = guard.isOpen ? undefined : ((await this.#openConsole()) ?? 'off');
+    const base = signIns?.base ?? ((): string => new URL(this.#url).origin);
+    const mayKnow: SignInPagesParts['mayKnow'] =
+      gateway.access && ((person, server) => accessOf(gateway, person)({ server }));
+    const clientMetadata = signIns?.clientMetadata;
+    return new SignInPages({ gateway, mayKnow, accounts, guard, console, base, clientMetadata });
   }
 
   async #loadAnswers(settings: AnswerSettings): Promise<AnswerPages> {
@@ -258,7 +293,7 @@ export class HttpListener {
     const received = cluster.receive(req, res);
     if (received === undefined) return;
     try {
-      await this.#at(path, req, res, received.principal, received);
+      await this.#at(path, req, res, received, received);
     } catch (error) {
       if (!(error instanceof OwnedElsewhere) && !isShuttingDown(error)) throw error;
       cluster.refuse(res);
@@ -269,25 +304,25 @@ export class HttpListener {
     path: string,
     req: IncomingMessage,
     res: ServerResponse,
-    principal: string,
+    { principal, facts }: Identity,
     forwarded?: ForwardedRequest,
   ): Promise<void> | void {
     const view = path === '/mcp' ? this.#root : this.#viewAt(path);
     if (view === undefined) {
       const places =
         this.#root.kind === 'hub'
-          ? 'the hub is at /mcp, each server at /mcp/<its name>, and all at /mcp/all'
+          ? 'the hub is at /mcp, each server at /mcp/<its name>, and all servers at /mcp/all'
           : 'try /mcp';
       respondError(res, 404, -32000, `path '${path}' not found; ${places}`);
       return undefined;
     }
-    const missing = view.kind === 'direct' ? this.#missing(principal, view.server) : undefined;
+    const missing = view.kind === 'direct' ? this.#missing({ principal, facts }, view.server) : undefined;
     if (missing !== undefined) {
       respondError(res, 404, INVALID_PARAMS, missing);
       return undefined;
     }
     const named = stateNamed(req);
-    if (!('mistake' in named)) return this.#mcp(req, res, { principal, view, as: named.as, forwarded });
+    if (!('mistake' in named)) return this.#mcp(req, res, { principal, facts, view, as: named.as, forwarded });
     respondError(res, 400, INVALID_PARAMS, named.mistake);
     return undefined;
   }
@@ -302,8 +337,8 @@ export class HttpListener {
   }
 
   /** Says that there is no such server, unless there is. */
-  #missing(principal: string, server: string): string | undefined {
-    const servers = this.#gateway.registry.of(principal);
+  #missing(identity: Identity, server: string): string | undefined {
+    const servers = this.#gateway.serversFor(identity);
     if (servers.get(server) !== undefined) return undefined;
     const missing = `no server '${server}'; ${known(servers.list().map(({ name }) => name))}`;
     if (this.#root.kind !== 'hub') return missing;
@@ -322,6 +357,7 @@ export class HttpListener {
 
   #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> | void {
     setRecipient(res, this.#recipient(whom.principal));
+    this.#gateway.identify(whom);
     switch (req.method) {
       case 'POST':
         return this.#post(req, res, whom);
@@ -340,27 +376,31 @@ export class HttpListener {
     }
   }
 
-  async #post(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> {
+  #post(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> | void {
     if (!isJson(req.headers['content-type'])) {
       respondError(res, 415, -32000, 'Unsupported Media Type: Content-Type must be application/json');
-      return;
+      return undefined;
     }
     if (!accepts(req, 'application/json') || !accepts(req, 'text/event-stream')) {
       const message = 'Not Acceptable: the client must accept both application/json and text/event-stream';
       respondError(res, 406, -32000, message);
-      return;
+      return undefined;
     }
     const { bodyBytes } = this.#settings.limits;
-    const body = await readBody(req, bodyBytes);
+    return readBody(req, bodyBytes).then((body) => this.#posted(req, res, whom, body));
+  }
+
+  #posted(req: IncomingMessage, res: ServerResponse, whom: Addressed, body: Body): Promise<void> | undefined {
+    const { bodyBytes } = this.#settings.limits;
     switch (body.kind) {
       case 'too-large':
         respondError(res, 413, -32000, `the body is larger than limits.bodyBytes = ${bodyBytes}`, {
           headers: { connection: 'close' },
         });
-        return;
+        return undefined;
       case 'broken':
         respondError(res, 400, PARSE_ERROR, `Parse error: ${body.why}`);
-        return;
+        return undefined;
       case 'complete':
         break;
     }
@@ -370,10 +410,10 @@ export class HttpListener {
     if (shortage !== '') {
       const message = `too many large requests are open (${shortage}); try again later`;
       respondGatewayError(res, new GatewayError('TOOL_ERR_LIMIT', message), { id: idOf(parseBody(bytes).value) });
-      return;
+      return undefined;
     }
-    if (this.#cluster === undefined) await this.#message(req, res, whom, bytes);
-    else await this.#serveOrForward(req, res, whom, () => this.#message(req, res, whom, bytes), bytes);
+    if (this.#cluster === undefined) return this.#message(req, res, whom, bytes);
+    return this.#serveOrForward(req, res, whom, () => this.#message(req, res, whom, bytes), bytes);
   }
 
   #message(req: IncomingMessage, res: ServerResponse, whom: Addressed, bytes: Buffer): Promise<void> | undefined {
@@ -408,12 +448,12 @@ export class HttpListener {
   #serveOrForward(
     req: IncomingMessage,
     res: ServerResponse,
-    { principal, view, forwarded }: Addressed,
+    { principal, facts, view, forwarded }: Addressed,
     here: () => Promise<void> | undefined,
     body?: Buffer,
   ): Promise<void> | undefined {
     if (this.#cluster === undefined || forwarded !== undefined) return here();
-    return this.#cluster.serve({ req, res, principal, hasHubTools: view.kind === 'hub', body }, here);
+    return this.#cluster.serve({ req, res, principal, facts, hasHubTools: view.kind === 'hub', body }, here);
   }
 
   #serve(
@@ -472,7 +512,7 @@ async function respondMetrics(
 const STORE_PROBLEMS = {
   damaged: 'the store is damaged; restart the gateway: it moves the file aside and creates a new one',
   gone: 'the store file was deleted or replaced; restart the gateway',
-  unreachable: 'the database of the store cannot be reached; the log says why',
+  unreachable: 'the database of the store cannot be reached; see the log',
 };
 
 async function storeProblem(store: Store): Promise<string | undefined> {
@@ -480,7 +520,7 @@ async function storeProblem(store: Store): Promise<string | undefined> {
   if (problem !== undefined) return STORE_PROBLEMS[problem];
   return store.settled().then(
     () => undefined,
-    () => 'the store cannot be written; the log says why',
+    () => 'the store cannot be written; see the log',
   );
 }
 

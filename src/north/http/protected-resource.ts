@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError, type ErrorCode } from '../../core/errors.ts';
-import type { Bearer, Scope, TokenVerifier } from '../../core/ports.ts';
+import type { Bearer, Logins, Scope, TokenVerifier } from '../../core/ports.ts';
 import { respondError } from './response.ts';
 
 /** What the configuration says of authorization servers. */
@@ -13,6 +13,8 @@ export interface IssuerAuth {
   scopes: Record<Scope, string> | false;
   /** Where clients reach the gateway, without a path; by default where it listens. */
   publicUrl?: string | undefined;
+  /** Signs people in to the console; absent where no issuer does. */
+  logins?: Logins;
 }
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
@@ -44,8 +46,17 @@ export class ProtectedResource {
     this.#listening = listening;
   }
 
-  get #base(): string {
+  /** Where the gateway is reached, without a path. */
+  get base(): string {
     return this.#auth.publicUrl ?? new URL(this.#listening()).origin;
+  }
+
+  get logins(): Logins | undefined {
+    return this.#auth.logins;
+  }
+
+  get scopes(): IssuerAuth['scopes'] {
+    return this.#auth.scopes;
   }
 
   /** Answers requests for metadata; `false` if this is none. Everybody may read it: it says where to get a token. */
@@ -72,7 +83,7 @@ export class ProtectedResource {
     }
     const { issuers, scopes } = this.#auth;
     const metadata = {
-      resource: `${this.#base}${of}`,
+      resource: `${this.base}${of}`,
       authorization_servers: issuers,
       ...(scopes && { scopes_supported: [scopes.use] }),
       bearer_methods_supported: ['header'],
@@ -127,7 +138,7 @@ export class ProtectedResource {
       const fix = 'the operator can accept another audience with auth.issuers[].audiences';
       throw this.refused(
         path,
-        `the token is not valid: it was not issued for ${this.#base}${resourcePath(path) ?? '/mcp'}; ${fix}`,
+        `the token is not valid: it was not issued for ${this.base}${resourcePath(path) ?? '/mcp'}; ${fix}`,
       );
     }
     const { scopes } = this.#auth;
@@ -143,7 +154,7 @@ export class ProtectedResource {
 
   /** A token for the hub, or for the whole gateway, is good at every endpoint; one for an endpoint only there. */
   #isFor(audiences: readonly string[], path: string): boolean {
-    const base = this.#base;
+    const base = this.base;
     const of = resourcePath(path);
     const accepted = new Set([base, `${base}/`, `${base}/mcp`]);
     // Also by the address that the client was given, which may be the longer one.
@@ -153,7 +164,7 @@ export class ProtectedResource {
 
   #challenge(path: string, parameters: Record<string, string>): string {
     const of = resourcePath(path) ?? '/mcp';
-    const all = { ...parameters, resource_metadata: `${this.#base}${WELL_KNOWN}${of}` };
+    const all = { ...parameters, resource_metadata: `${this.base}${WELL_KNOWN}${of}` };
     // Nothing in it may end the quotes, or the line.
     const quoted = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, "'");
     return `Bearer ${Object.entries(all)

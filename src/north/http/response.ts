@@ -51,7 +51,10 @@ export function respondGatewayError(
   options: { id?: unknown; headers?: Record<string, string> } = {},
 ): void {
   const { code, message, data } = failureOfGateway(error);
-  respondError(res, ERROR_TABLE[error.code].http, code, message, { ...options, data });
+  const retryAfterMs = error.details?.['retryAfterMs'];
+  const wait = typeof retryAfterMs === 'number' ? { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } : undefined;
+  const headers = wait === undefined ? options.headers : { ...wait, ...options.headers };
+  respondError(res, ERROR_TABLE[error.code].http, code, message, { ...options, ...(headers && { headers }), data });
 }
 
 /** Sends a comment now and then on a stream that stays open, so that no proxy closes it. */
@@ -104,16 +107,22 @@ export function setArrival(res: Forwarded, whenArrived: WhenArrived): void {
 /**
  * Tells once whether the whole response was handed to a client that was still there; if not, whether it may have been all the
  * same. Node calls a response finished also when its connection broke while it was being written; only the socket knows, a
- * moment later.
+ * moment later. `onClose` is called when the response closes, finished or not; two listeners for that would cost more.
  */
-export function onceHandedOver(res: Forwarded, listener: (complete: boolean, mayHaveArrived: boolean) => void): void {
+export function onceHandedOver(
+  res: Forwarded,
+  listener: (complete: boolean, mayHaveArrived: boolean) => void,
+  onClose?: () => void,
+): void {
   const { socket } = res.req;
   let finished = false;
   let told = false;
   const tell = (): void => {
     if (told) return;
     told = true;
-    listener(finished && socket.errored === null, false);
+    const complete = finished && socket.errored === null;
+    // The gateway on the way may have had all of it before the connection ended.
+    listener(complete, !complete && res[ARRIVAL] !== undefined && res.writableEnded);
   };
   res.on('finish', () => {
     finished = true;
@@ -123,5 +132,6 @@ export function onceHandedOver(res: Forwarded, listener: (complete: boolean, may
   // Also emitted after a finished response.
   res.on('close', () => {
     if (!finished) process.nextTick(tell);
+    onClose?.();
   });
 }

@@ -60,6 +60,7 @@ function why(because: Because, timeoutMs: number): string {
       return `Tool call exceeded timeout (${timeoutMs}ms).`;
     case 'question':
     case 'approval':
+    case 'sign_in':
       return 'The server needs input to continue: see pending_client_action.';
     case 'gone':
       return 'The client stopped waiting.';
@@ -102,11 +103,12 @@ async function explained(session: Session, error: GatewayError): Promise<Gateway
   // A client of a group knows tools by other names, and not all of them.
   if (session.view.kind === 'group') return error;
   const listing = session.catalog(server).list('tools');
-  const tools = await within(
+  const all = await within(
     EXPLAIN_MS,
     listing.catch(() => undefined),
     session.clock,
   );
+  const tools = all && session.toolsFor(server, all);
   if (tools === undefined || tools.some((each) => each['name'] === name)) return error;
   const names = tools.map((each) => quotable(each['name']));
   const message = `server '${server}' has ${noSuchTool(quotable(name), names)}`;

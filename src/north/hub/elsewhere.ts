@@ -10,7 +10,7 @@ import type { Task } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';
 import { sleep } from '../../lib/timers.ts';
 import { own, type ToolContext, type ToolReply, type ToolResult } from './tool.ts';
-import { questionsIn, tasksIn, type Visible } from './visible.ts';
+import { mayKnow, questionsIn, tasksIn, type Visible } from './visible.ts';
 
 /** How long to wait before trying again to reach the gateway that has a session, or to take the session over. */
 const RETRY_MS = 250;
@@ -23,10 +23,14 @@ export interface Everything {
 
 export async function everythingIn(visible: Visible, tasks: 'all' | 'open' | 'none'): Promise<Everything> {
   const others = await leftElsewhere(visible, tasks);
+  const { session } = visible;
   const is = (kind: InteractionKind, server?: string) => (question: Interaction) =>
-    question.kind === kind && (server === undefined || question.server === server);
+    question.kind === kind && (server === undefined || question.server === server) && mayKnow(session, question);
   return {
-    tasks: [...tasksIn(visible), ...others.flatMap(({ tasks }) => tasks)],
+    tasks: [
+      ...tasksIn(visible),
+      ...others.flatMap(({ tasks }) => tasks.filter((task) => session.mayCall(task.server, task.tool))),
+    ],
     questions: (kind, server) => [
       ...questionsIn(visible, kind, server),
       ...others.flatMap(({ questions }) => questions.filter(is(kind, server))),
@@ -49,7 +53,7 @@ async function leftElsewhere({ gateway, session }: Visible, tasks: 'all' | 'open
 
 /** Runs a tool for which `here` found a session of another gateway: there, or here once that gateway is gone. */
 export async function runAnywhere(
-  { gateway, session, exchange }: ToolContext,
+  { gateway, session, exchange, facts }: ToolContext,
   work: { tool: string; args: unknown },
   here: () => Promise<ToolReply>,
   found: OwnedElsewhere,
@@ -60,7 +64,7 @@ export async function runAnywhere(
   let elsewhere = found;
   for (;;) {
     try {
-      const there = await gateway.neighbourhood?.run(elsewhere, session.principal, work, signal);
+      const there = await gateway.neighbourhood?.run(elsewhere, session.principal, { ...work, facts }, signal);
       if (there === undefined) throw new NeighbourUnreachable('no gateway can be reached');
       return own(there as ToolResult);
     } catch (failure) {
@@ -78,6 +82,6 @@ export async function runAnywhere(
 }
 
 function lost(failure: unknown): GatewayError {
-  const message = `the gateway that has the session does not answer (${messageOf(failure)}); look at its state and try again`;
+  const message = `the gateway that has the session does not answer (${messageOf(failure)}); check its state and try again`;
   return new GatewayError('TOOL_ERR_STORE', message);
 }

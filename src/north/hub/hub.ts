@@ -1,7 +1,7 @@
 import type { CallRequest } from '../../core/call/request.ts';
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
-import type { ServerConfig } from '../../core/ports.ts';
+import type { ServerConfig, TokenFacts } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import { withinLimits } from '../carrier.ts';
@@ -36,7 +36,7 @@ export class Hub {
   }
 
   handle(method: string, params: Record<string, unknown>, caller: HubCaller): Promise<Reply> | Reply {
-    caller.session.touch();
+    caller.session.presence.touch();
     if (method !== 'tools/call') return this.#look(method, params);
     const tools = loadedTools();
     return tools ? this.#call(tools, params, caller) : loadTools().then((each) => this.#call(each, params, caller));
@@ -135,18 +135,25 @@ export class Hub {
   }
 
   /** Runs a tool for the client of another gateway, in a session that this gateway has. */
-  async runIn(session: Session, { tool, args }: { tool: string; args: unknown }, exchange: Exchange): Promise<unknown> {
+  async runIn(
+    session: Session,
+    { tool, args, facts }: { tool: string; args: unknown; facts?: TokenFacts | undefined },
+    exchange: Exchange,
+  ): Promise<unknown> {
     const { HELPER_TOOLS, checked } = await loadTools();
     const found = HELPER_TOOLS.find(({ name }) => name === tool);
     if (found === undefined) throw new RpcError(INVALID_PARAMS, noSuchTool(tool, []));
     const asking: Asking = { by: 'round', capabilities: {}, answers: {} };
     const gateway = this.#gateway;
-    const context = { session, exchange, asking, mayRunCommands: false, gateway, onProgress: () => {} };
+    const context = { session, exchange, asking, facts, mayRunCommands: false, gateway, onProgress: () => {} };
+    const leave = session.access?.join(facts);
     try {
       return (await found.run(checked(found, args), context)).result;
     } catch (error) {
       if (error instanceof OwnedElsewhere) throw error;
       return this.#failed(tool, args, context, error).result;
+    } finally {
+      leave?.();
     }
   }
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { EventType, SessionEvent } from '../../core/event/event.ts';
+import type { Session } from '../../core/session/session.ts';
 import type { Delivery } from '../../core/event/log.ts';
 import { messageOf } from '../../lib/log.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
@@ -20,7 +21,7 @@ export function buildReply(
   // A round has no place for events: they come with the reply that it puts off.
   if (reply.kind === 'round') return reporting(context, reply.result);
   const { kind, result } = reply;
-  const delivery = exchange.open ? session.events.take(eventsFor(result, answered), reader) : undefined;
+  const delivery = exchange.open ? session.events.take(eventsFor(context, result, answered), reader) : undefined;
   const pending = exchange.open || exchange.resumable ? pendingClientAction(context) : undefined;
   if (kind === 'passed_on' && pending === undefined && (delivery?.events.length ?? 0) === 0) return passOn(result);
   const waiting = pending ? [jsonBlock({ pending_client_action: pending })] : [];
@@ -47,6 +48,14 @@ const SHOWN_BY: Partial<Record<EventType, string>> = {
   sampling_request: 'requestId',
 };
 
+/** Whether the client may know of what has happened. */
+export function mayHear({ access, tasks }: Session, { server, data }: SessionEvent): boolean {
+  if (access === undefined) return true;
+  const { taskId, toolName } = data;
+  const tool = typeof taskId === 'string' ? (tasks.find(taskId)?.tool ?? toolName) : toolName;
+  return typeof tool === 'string' ? access.mayCall(server, tool) : access.sees(server);
+}
+
 /** The events that say more than the rest of the reply does; the others are delivered with it, too. */
 function newEvents(delivery: Delivery | undefined, rest: readonly ContentBlock[]): ContentBlock[] {
   const shows = (id: unknown): boolean =>
@@ -63,9 +72,13 @@ function newEvents(delivery: Delivery | undefined, rest: readonly ContentBlock[]
  * events wait for the next reply. That a server was connected is delivered by its own answers, and otherwise only by
  * `await_activity`: most clients do not need to know.
  */
-function eventsFor(result: ToolResult, answered: (server: string) => boolean): (event: SessionEvent) => boolean {
+function eventsFor(
+  { session }: ToolContext,
+  result: ToolResult,
+  answered: (server: string) => boolean,
+): (event: SessionEvent) => boolean {
   const canShow = result['structuredContent'] === undefined;
-  return ({ type, server }) => (type === 'server_connected' ? answered(server) : canShow);
+  return (event) => (event.type === 'server_connected' ? answered(event.server) : canShow) && mayHear(session, event);
 }
 
 function notStored({ exchange }: ToolContext, error: GatewayError, hint?: string): ToolResult {

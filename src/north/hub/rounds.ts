@@ -73,7 +73,7 @@ async function begin(call: CallInRounds): Promise<ToolReply> {
 async function goOn(call: CallInRounds, taskId: string): Promise<ToolReply> {
   const { context, asking, request, rounds } = call;
   const { capabilities, answers } = asking;
-  const task = context.session.tasks.find(taskId);
+  const task = context.session.findTask(taskId);
   if (task?.server !== request.server || task.tool !== request.tool) {
     const message =
       'requestState refers to a call that has ended, and its result has expired; call again without requestState';

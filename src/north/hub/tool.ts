@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { EventReader } from '../../core/event/reader.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { TraceContext } from '../../core/observer.ts';
-import type { Progress } from '../../core/ports.ts';
+import type { Progress, TokenFacts } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import type { CallResult } from '../../core/task/task.ts';
@@ -20,6 +20,8 @@ export interface HubCaller {
   /** The reader of the events, if the session has several. */
   reader?: EventReader | undefined;
   asking: Asking;
+  /** What the token of its request says, as far as the configuration asks. */
+  facts?: TokenFacts | undefined;
   /** Its request counts towards the limits already. */
   isCounted?: true;
   /** The trace context of its request, which goes on to servers. */

@@ -6,6 +6,9 @@
 import type { Gateway } from '../../core/gateway.ts';
 import type { Interaction, InteractionKind } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
+import { requestOf } from '../../core/interaction/link.ts';
+import { questionNotFound } from '../../core/interaction/router.ts';
+import { taskNotFound } from '../../core/task/book.ts';
 import type { Task } from '../../core/task/task.ts';
 import type { ToolContext } from './tool.ts';
 
@@ -21,14 +24,24 @@ export interface Visible {
 export async function ownerOfTask(context: ToolContext, taskId: string): Promise<Session> {
   const { gateway, session } = context;
   const has = ({ tasks }: Session): boolean => tasks.find(taskId) !== undefined;
-  if (has(session)) return session;
-  const owner =
-    nativeSessions(context).find(has) ??
-    (await gateway.otherStates(session)).find(has) ??
-    (await nativeSessionWith(context, 'task', taskId)) ??
-    session;
-  (context.alsoReports ??= []).push(owner);
+  const owner = has(session)
+    ? session
+    : (nativeSessions(context).find(has) ??
+      (await gateway.otherStates(session)).find(has) ??
+      (await nativeSessionWith(context, 'task', taskId)) ??
+      session);
+  const task = owner.tasks.find(taskId);
+  if (task !== undefined && !session.mayCall(task.server, task.tool)) throw taskNotFound(taskId);
+  if (owner !== session) (context.alsoReports ??= []).push(owner);
   return owner;
+}
+
+/** Whether the client may know of a question. `owner`: the session that it belongs to, if it is here. */
+export function mayKnow(session: Session, { server, approval, link }: Interaction, owner?: Session): boolean {
+  if (session.access === undefined) return true;
+  const { callId = '', taskId = '' } = requestOf(link) ?? {};
+  const tool = approval?.tool ?? owner?.tasks.find(taskId)?.tool ?? owner?.calls.toolOf(callId);
+  return tool === undefined ? session.sees(server) : session.mayCall(server, tool);
 }
 
 /** One that is not here; throws if another gateway has it. */
@@ -42,7 +55,8 @@ async function nativeSessionWith(
 
 export function tasksIn(visible: Visible): Task[] {
   const { gateway, session } = visible;
-  return [...session.tasks.list(), ...(session.view.kind === 'hub' ? nativeTasks(gateway, session) : [])];
+  const tasks = [...session.tasks.list(), ...(session.view.kind === 'hub' ? nativeTasks(gateway, session) : [])];
+  return session.access === undefined ? tasks : tasks.filter((task) => session.mayCall(task.server, task.tool));
 }
 
 export function nativeTasks(gateway: Gateway, whose: Pick<Session, 'principal'>): Task[] {
@@ -51,6 +65,13 @@ export function nativeTasks(gateway: Gateway, whose: Pick<Session, 'principal'>)
 
 /** The session that an open question belongs to, as for tasks. */
 export async function ownerOfQuestion(visible: Visible, id: string): Promise<Session> {
+  const owner = await findOwner(visible, id);
+  const question = owner.interactions.find(id);
+  if (question !== undefined && !mayKnow(visible.session, question, owner)) throw questionNotFound(id, question.kind);
+  return owner;
+}
+
+async function findOwner(visible: Visible, id: string): Promise<Session> {
   const { gateway, session } = visible;
   if (session.interactions.find(id) !== undefined) return session;
   const direct = nativeSessions(visible).find((other) => isLeft(other, other.interactions.find(id)));
@@ -66,25 +87,28 @@ export async function ownerOfQuestion(visible: Visible, id: string): Promise<Ses
 
 export function questionsIn(visible: Visible, kind: InteractionKind, server?: string): Interaction[] {
   const { gateway, session } = visible;
-  const left = session.view.kind === 'hub' ? leftQuestions(gateway, session, kind, server) : [];
+  const left = session.view.kind === 'hub' ? leftQuestions(gateway, session, kind, server, session) : [];
   return [...ownQuestions(visible, kind, server), ...left];
 }
 
-/** The questions to clients that see servers as they are, and that no responder presents to them. */
+/** The questions to clients that see servers as they are, and that no responder presents to them; with `reader`, those that it may know of. */
 export function leftQuestions(
   gateway: Gateway,
   whose: Pick<Session, 'principal'>,
   kind: InteractionKind,
   server?: string,
+  reader?: Session,
 ): Interaction[] {
   return [...gateway.nativeSessionsOf(whose)].flatMap((other) =>
-    other.interactions.list(kind, server).filter((question) => isLeft(other, question)),
+    other.interactions
+      .list(kind, server)
+      .filter((question) => isLeft(other, question) && (reader === undefined || mayKnow(reader, question, other))),
   );
 }
 
 /** The questions of the client's own calls; if it answers questions itself, only those that it is not being asked. */
 export function ownQuestions({ gateway, session }: Visible, kind: InteractionKind, server?: string): Interaction[] {
-  const all = session.interactions.list(kind, server);
+  const all = session.interactions.list(kind, server).filter((question) => mayKnow(session, question, session));
   return gateway.settings.questions.via === 'native' ? all.filter((question) => isLeft(session, question)) : all;
 }
 

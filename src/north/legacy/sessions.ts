@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GatewayError, isShuttingDown, shuttingDown } from '../../core/errors.ts';
 import { canBeNamed } from '../../core/cluster/claims.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { Ending } from '../../core/call/request.ts';
 import type { Session } from '../../core/session/session.ts';
+import { messageOf } from '../../lib/log.ts';
 import { SESSION_VERSIONS } from '../../lib/protocol.ts';
 import { REQUEST_LEFT } from '../cancel-reasons.ts';
 import { isInitialize, type Initialization } from '../client-info.ts';
@@ -17,7 +19,7 @@ import { respondError, respondGatewayError } from '../http/response.ts';
 import { hubPeer } from '../hub-endpoint.ts';
 import type { Hub } from '../hub/hub.ts';
 import { whenStored } from '../commit-gate.ts';
-import { idOf, type Message, type RequestId } from '../message.ts';
+import { idOf, isAnswer, type ErrorMessage, type Message, type RequestId, type ResultMessage } from '../message.ts';
 import { lostRequest } from '../lost-request.ts';
 import type { ClientPeer } from '../peer.ts';
 import { clientRecord, understandsEmptyEvents } from './client.ts';
@@ -26,6 +28,7 @@ import { LegacyTransport } from './transport.ts';
 interface Served {
   session: Session;
   transport: LegacyTransport;
+  peer: ClientPeer;
 }
 
 interface LegacyOptions {
@@ -56,7 +59,9 @@ export class LegacySessions {
   handle(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> | undefined {
     const sessionId = req.headers['mcp-session-id'];
     const served = typeof sessionId === 'string' ? this.#ofClient(sessionId, whom) : undefined;
-    return served === undefined ? this.#handleOther(req, res, body, whom) : this.#inSession(served, req, res, body);
+    return served === undefined
+      ? this.#handleOther(req, res, body, whom)
+      : this.#inSession(served, req, res, body, whom);
   }
 
   /** A request outside of the sessions that are open. */
@@ -65,7 +70,7 @@ export class LegacySessions {
     if (typeof sessionId === 'string') {
       const served = this.#served.has(sessionId) ? undefined : await this.#restore(sessionId, whom);
       if (served === undefined) throw this.#notFound();
-      await this.#inSession(served, req, res, body);
+      await this.#inSession(served, req, res, body, whom);
     } else if (req.method === 'POST' && isInitialize(body)) {
       await this.#initialize(res, body, whom);
     } else {
@@ -88,13 +93,13 @@ export class LegacySessions {
   async #initialize(
     res: ServerResponse,
     body: { id: RequestId; params: Initialization },
-    { principal, view, forwarded }: Addressed,
+    { principal, facts, view, forwarded }: Addressed,
   ): Promise<void> {
     const { gateway } = this.#options;
     let session: Session | undefined;
     let shown: Shown | undefined;
     try {
-      session = await gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) } });
+      session = await gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) }, facts });
       await whenStored([session]);
       // The client learns from `initialize` what this server can do.
       if (view.kind !== 'hub') shown = await introducedIn(gateway, session, view);
@@ -115,16 +120,19 @@ export class LegacySessions {
       primesStreams: understandsEmptyEvents(session.client),
       lost: restored ? lostRequest('gateway restarted', session.hasHubTools) : undefined,
     });
-    transport.onStreamOpen = () => session.hold();
+    transport.onStreamOpen = () => session.presence.hold();
+    const onAccessChanged = (): void => transport.endStanding();
+    session.onAccessChanged.add(onAccessChanged);
     const { peer, close } = this.#peerOf(session, transport, shown);
     transport.onmessage = (message) => peer.receive(message);
     transport.onRequestLeft = (id) => peer.cancel(id, REQUEST_LEFT);
     transport.onclose = () => {
       this.#served.delete(session.id);
+      session.onAccessChanged.delete(onAccessChanged);
       close();
       peer.close();
     };
-    const served = { session, transport };
+    const served = { session, transport, peer };
     this.#served.set(session.id, served);
     return served;
   }
@@ -174,16 +182,24 @@ export class LegacySessions {
     res.writeHead(200).end();
   }
 
-  #inSession(served: Served, req: IncomingMessage, res: ServerResponse, body: unknown): Promise<void> | undefined {
+  #inSession(
+    served: Served,
+    req: IncomingMessage,
+    res: ServerResponse,
+    body: unknown,
+    whom: Addressed,
+  ): Promise<void> | undefined {
     const version = req.headers['mcp-protocol-version'];
     if (typeof version === 'string' && !SESSION_VERSIONS.includes(version)) {
       const supported = SESSION_VERSIONS.join(', ');
       respondError(res, 400, -32000, `unsupported MCP-Protocol-Version '${version}'; supported: ${supported}`);
       return undefined;
     }
-    served.session.touch();
+    served.session.presence.touch();
+    served.session.access?.use(whom.facts);
     switch (req.method) {
       case 'POST':
+        if (isAnswer(body)) return this.#answered(served, res, body, whom);
         served.transport.post(res, body as Message | Message[]);
         break;
       case 'GET':
@@ -194,5 +210,37 @@ export class LegacySessions {
         return this.#end(served.session, res);
     }
     return undefined;
+  }
+
+  /**
+   * Clients answer a question once. So an answer is accepted when it is stored, or kept until it can be; and one to a question that
+   * is not known here goes to the gateway that has the session, which may have asked.
+   */
+  async #answered(
+    { session, transport, peer }: Served,
+    res: ServerResponse,
+    answer: ResultMessage | ErrorMessage,
+    whom: Addressed,
+  ): Promise<void> {
+    const { gateway } = this.#options;
+    const method = peer.askedWith(answer.id);
+    if (method === undefined && gateway.mayHaveLost) {
+      // It learns whether that is so as soon as the database can be reached. While nobody can reach it, nobody has taken the session.
+      await whenStored([session]).catch(() => gateway.certain());
+      if (session.ended) {
+        const served = await this.#restore(session.id, whom);
+        if (served === undefined) throw this.#notFound();
+        return this.#answered(served, res, answer, whom);
+      }
+    }
+    transport.onmessage(answer);
+    if (method !== undefined && method !== 'ping') {
+      // By then the answer is in the queue of the store. If that fails, it is kept for the next try, or is asked for again.
+      await nextTurn();
+      await whenStored([session]).catch((error: unknown) => {
+        gateway.log.debug('answer_not_stored_yet', { sessionId: session.id, error: messageOf(error) });
+      });
+    }
+    res.writeHead(202).end();
   }
 }

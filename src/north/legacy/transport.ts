@@ -157,11 +157,16 @@ export class LegacyTransport implements Carrier {
     this.abandon(id);
   }
 
+  /** Ends the response of the standing stream; the client opens it again, with the token that it has by then. */
+  endStanding(): void {
+    this.#standing?.res?.end();
+  }
+
   /** A GET: opens the standing stream, or resumes a stream. */
   get(req: IncomingMessage, res: ServerResponse): void {
     const lastEventId = req.headers['last-event-id'];
     if (typeof lastEventId !== 'string') {
-      this.#standing?.res?.end();
+      this.endStanding();
       this.#stand(res);
       return;
     }
@@ -231,7 +236,7 @@ export class LegacyTransport implements Carrier {
     const requests = requestsNamedIn(lastEventId);
     const { lost } = this.#options;
     if (lost === undefined || requests === undefined) {
-      respondError(res, 400, -32000, 'Last-Event-ID is not an event of this session');
+      respondError(res, 400, -32000, 'Last-Event-ID does not name an event of this session');
       return;
     }
     if (requests.length === 0) {
@@ -336,13 +341,13 @@ export class LegacyTransport implements Carrier {
   #watch(stream: Stream, res: ServerResponse): void {
     const answered: Exchange[] = [];
     stream.answered = answered;
-    onceHandedOver(res, (complete, mayHaveArrived) => {
+    const settle = (complete: boolean, mayHaveArrived: boolean): void => {
       for (const exchange of answered) {
         exchange.mayHaveArrived = mayHaveArrived;
         this.#settle(stream, exchange, complete);
       }
-    });
-    res.on('close', () => this.#clientLeft(stream, res));
+    };
+    onceHandedOver(res, settle, () => this.#clientLeft(stream, res));
     if (res.destroyed) this.#clientLeft(stream, res);
   }
 

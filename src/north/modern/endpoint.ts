@@ -59,21 +59,23 @@ const IGNORED_NOTIFICATIONS: ReadonlySet<string> = new Set([
 const RESOURCE_NOT_FOUND = { before: -32002, now: INVALID_PARAMS };
 
 /** The result of a request, as it leaves. */
-export async function modernResult(endpoint: ModernEndpoint, request: ClientRequest): Promise<Params> {
+export function modernResult(endpoint: ModernEndpoint, request: ClientRequest): Promise<Params> {
   const { method } = request;
-  if (GONE_METHODS.has(method)) throw new RpcError(METHOD_NOT_FOUND, 'Method not found');
-  if (method === 'server/discover') {
-    const introduction = await endpoint.introduce();
-    return completed(method, { ...introduction, supportedVersions: MODERN_VERSIONS }, endpoint.serverInfo);
-  }
-  try {
-    const given = await endpoint.handle(modernCall(request));
-    return madeOf(given, completed, () => completed(method, given, endpoint.serverInfo));
-  } catch (error) {
-    if (!hasRpcCode(error) || error.code !== RESOURCE_NOT_FOUND.before) throw error;
-    const { message, data } = error;
-    throw RpcError.passedOn({ code: RESOURCE_NOT_FOUND.now, message, data });
-  }
+  if (GONE_METHODS.has(method)) return Promise.reject(new RpcError(METHOD_NOT_FOUND, 'Method not found'));
+  if (method === 'server/discover') return introduced(endpoint, method);
+  return endpoint.handle(modernCall(request)).then(
+    (given) => madeOf(given, completed, () => completed(method, given, endpoint.serverInfo)),
+    (error: unknown) => {
+      if (!hasRpcCode(error) || error.code !== RESOURCE_NOT_FOUND.before) throw error;
+      const { message, data } = error;
+      throw RpcError.passedOn({ code: RESOURCE_NOT_FOUND.now, message, data });
+    },
+  );
+}
+
+async function introduced(endpoint: ModernEndpoint, method: string): Promise<Params> {
+  const introduction = await endpoint.introduce();
+  return completed(method, { ...introduction, supportedVersions: MODERN_VERSIONS }, endpoint.serverInfo);
 }
 
 export function modernNotification(endpoint: ModernEndpoint, { method, params }: NotificationMessage): void {

@@ -3,6 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Ending } from '../../core/call/request.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { NativeView } from '../../core/session/kind.ts';
+import type { TokenFacts } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { metaOf } from '../../lib/meta.ts';
@@ -89,11 +90,65 @@ export class ModernRequests {
     for (const transport of this.#open.values()) transport.stop();
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse, message: RequestMessage, whom: Addressed): Promise<void> {
-    const { principal, view, as } = whom;
-    const found = this.#gateway.stateOf({ principal, view, name: stateOf(as, metaOf(message.params ?? {})) });
-    const session = found instanceof Promise ? await found : found;
-    if (res.destroyed) return;
+  /** Nothing waits where there is nothing to wait for. */
+  #answer(
+    req: IncomingMessage,
+    res: ServerResponse,
+    message: RequestMessage,
+    whom: Addressed,
+  ): Promise<void> | undefined {
+    const { principal, facts, view, as } = whom;
+    const state = this.#gateway.stateOf({ principal, view, name: stateOf(as, metaOf(message.params ?? {})), facts });
+    return state instanceof Promise
+      ? state.then((session) => this.#answerIn(session, req, res, message, whom))
+      : this.#answerIn(state, req, res, message, whom);
+  }
+
+  #answerIn(
+    session: Session,
+    req: IncomingMessage,
+    res: ServerResponse,
+    message: RequestMessage,
+    whom: Addressed,
+  ): Promise<void> | undefined {
+    if (res.destroyed) return undefined;
+    if (session.access !== undefined) return this.#answerRestricted(session, req, res, message, whom);
+    const { transport, shown } = this.#begin(session, req, res, message, whom);
+    if (shown instanceof Promise) return shown.then((endpoint) => void this.#answerAt(endpoint, transport, message));
+    void this.#answerAt(shown, transport, message);
+    return undefined;
+  }
+
+  /** The same with access rules: the request is decided by its own token until it is answered. */
+  async #answerRestricted(
+    session: Session,
+    req: IncomingMessage,
+    res: ServerResponse,
+    message: RequestMessage,
+    whom: Addressed,
+  ): Promise<void> {
+    const begun = new BegunRequest(session, whom.facts);
+    let answering: Promise<void> | undefined;
+    try {
+      const { transport, shown } = this.#begin(session, req, res, message, whom, begun);
+      const endpoint = shown instanceof Promise ? await shown : shown;
+      // Another request may have come meanwhile.
+      session.access?.use(whom.facts);
+      answering = this.#answerAt(endpoint, transport, message);
+    } finally {
+      if (answering === undefined) begun.end();
+      else void answering.finally(() => begun.end());
+    }
+  }
+
+  #begin(
+    session: Session,
+    req: IncomingMessage,
+    res: ServerResponse,
+    message: RequestMessage,
+    whom: Addressed,
+    begun?: BegunRequest,
+  ): { transport: RequestTransport; shown: ModernEndpoint | Promise<ModernEndpoint> } {
     // Not before: another gateway may have the state, and then the request is forwarded.
     const transport = new RequestTransport(res, this.#onOver, this.#isInDoubt);
     transport.session = session;
@@ -101,11 +156,15 @@ export class ModernRequests {
     const shown =
       whom.view.kind === 'hub'
         ? this.#hubEndpoint(session, message, whom.forwarded?.connection ?? req.socket)
-        : this.#nativeEndpoint(session, message, whom.view);
-    const endpoint = shown instanceof Promise ? await shown : shown;
-    if (transport.over) return;
+        : this.#nativeEndpoint(session, message, whom.view, begun);
+    return { transport, shown };
+  }
+
+  /** Nothing if the client has left meanwhile. */
+  #answerAt(endpoint: ModernEndpoint, transport: RequestTransport, message: RequestMessage): Promise<void> | undefined {
+    if (transport.over) return undefined;
     const request = new ClientRequest(message, transport, this.#gateway.settings.calls.onCancel);
-    void answer(request, transport, () => modernResult(endpoint, request));
+    return answer(request, transport, () => modernResult(endpoint, request));
   }
 
   #hubEndpoint(session: Session, { id }: RequestMessage, connection: Connection): ModernEndpoint {
@@ -118,11 +177,14 @@ export class ModernRequests {
     own: Session,
     message: RequestMessage | NotificationMessage,
     view: NativeView,
+    begun?: BegunRequest,
   ): ModernEndpoint | Promise<ModernEndpoint> {
     const owner = this.#ownerOf(own, message);
-    return owner instanceof Promise
-      ? owner.then((session) => this.#endpointIn(session, view))
-      : this.#endpointIn(owner, view);
+    if (!(owner instanceof Promise)) return this.#endpointIn(owner, view);
+    return owner.then((session) => {
+      begun?.joins(session);
+      return this.#endpointIn(session, view);
+    });
   }
 
   #endpointIn(session: Session, view: NativeView): ModernEndpoint | Promise<ModernEndpoint> {
@@ -142,15 +204,20 @@ export class ModernRequests {
   async #notified(
     res: ServerResponse,
     message: NotificationMessage,
-    { principal, view, as }: Addressed,
+    { principal, facts, view, as }: Addressed,
   ): Promise<void> {
     if (view.kind !== 'hub') {
       const meta = metaOf(message.params ?? {});
       // Clients do not name themselves in notifications: those belong to the state that was used last.
       const isNameless = as === undefined && clientIn(meta).program === undefined;
       const latest = isNameless ? this.#gateway.latestState(principal, view) : undefined;
-      const session = latest ?? (await this.#gateway.stateOf({ principal, view, name: stateOf(as, meta) }));
-      modernNotification(await this.#nativeEndpoint(session, message, view), message);
+      const session = latest ?? (await this.#gateway.stateOf({ principal, view, name: stateOf(as, meta), facts }));
+      const leave = session.access?.begin(facts);
+      try {
+        modernNotification(await this.#nativeEndpoint(session, message, view), message);
+      } finally {
+        leave?.();
+      }
     }
     res.writeHead(202).end();
   }
@@ -164,7 +231,8 @@ export class ModernRequests {
   }
 
   /** Tells of changes on a stream that stays open. */
-  async #listen(res: ServerResponse, message: RequestMessage, { principal, view, as }: Addressed): Promise<void> {
+  async #listen(res: ServerResponse, message: RequestMessage, whom: Addressed): Promise<void> {
+    const { principal, facts, view, as } = whom;
     const { id, params = {} } = message;
     if (view.kind === 'hub') {
       const transport = new RequestTransport(res, () => {});
@@ -182,28 +250,57 @@ export class ModernRequests {
       writeEvent(res, frame(stringifyExact(message)));
     };
     const meta = metaOf(params);
-    const session = await this.#gateway.stateOf({ principal, view, name: stateOf(as, meta) });
-    const shown = await shownIn(this.#gateway, session, view);
+    const session = await this.#gateway.stateOf({ principal, view, name: stateOf(as, meta), facts });
+    const leave = session.access?.begin(facts);
     const client = clientIn(meta);
+    let shown: Shown | undefined;
     let stop: () => void;
     try {
+      shown = await shownIn(this.#gateway, session, view);
       stop = await listen({ session, shown, clientState: clientStateOf(session, shown), client, id, send }, params);
     } catch (error) {
-      if (error instanceof GatewayError) throw error;
+      if (error instanceof GatewayError || shown === undefined) throw error;
       const { code, message, data } = wireError(shown.label, error);
       respondError(res, statusOf(code, 400), code, message, { id, data });
       return;
+    } finally {
+      leave?.();
     }
     this.#hold(res, session, stop);
   }
 
   #hold(res: ServerResponse, session: Session, stop: () => void): void {
     this.#listening.set(res, session);
+    // What it may hear of is decided by the token with which it listens; it listens again with the one that it has now.
+    const onAccessChanged = (): void => void res.end();
+    session.onAccessChanged.add(onAccessChanged);
     const over = (): void => {
+      session.onAccessChanged.delete(onAccessChanged);
       this.#listening.delete(res);
       stop();
     };
     if (res.destroyed) over();
     else res.once('close', over);
+  }
+}
+
+/** A request at work, which its own token decides: in its state, and in another state that has the task it is about. */
+class BegunRequest {
+  readonly #own: Session;
+  readonly #facts: TokenFacts | undefined;
+  readonly #leave: ((() => void) | undefined)[];
+
+  constructor(own: Session, facts: TokenFacts | undefined) {
+    this.#own = own;
+    this.#facts = facts;
+    this.#leave = [own.access?.begin(facts)];
+  }
+
+  joins(session: Session): void {
+    if (session !== this.#own) this.#leave.push(session.access?.join(this.#facts));
+  }
+
+  end(): void {
+    for (const leave of this.#leave.splice(0)) leave?.();
   }
 }

@@ -12,7 +12,7 @@ import {
 } from '../../core/session/kind.ts';
 import type { Session } from '../../core/session/session.ts';
 import { messageOf } from '../../lib/log.ts';
-import { LOCAL_PRINCIPAL } from '../http/guard.ts';
+import { LOCAL_PRINCIPAL } from '../../lib/local-principal.ts';
 import { isInitialize } from '../client-info.ts';
 import { HUB_INFO, hubPeer, modernHub } from '../hub-endpoint.ts';
 import type { Hub } from '../hub/hub.ts';
@@ -62,7 +62,7 @@ export async function listenOnStdio(
   const view = viewOf(shown);
   const { session, isRestored } = await sessionIn(gateway, view);
   // It ends with the connection, and not when it is idle.
-  session.hold();
+  session.presence.hold();
   // While the client does not read, every waiting message adds a listener: these are no leak.
   streams.output.setMaxListeners(0);
   const wire = new StdioWire(streams.input, streams.output, MAX_MESSAGE_BYTES);

@@ -50,7 +50,7 @@ export class AskedRequests {
       const restored = { request, key, taken: new AbortController(), withdraw: new AbortController() };
       if (sessionId === this.#sessionId) this.#asked.set(request.id, restored);
       void this.#askAgain(restored);
-      if (sessionId !== this.#sessionId) restored.withdraw.abort(new Error('the server has forgotten our session'));
+      if (sessionId !== this.#sessionId) restored.withdraw.abort(new Error('the server no longer knows the session'));
     }
   }
 

@@ -4,6 +4,7 @@ import type { Answer } from '../../core/interaction/interaction.ts';
 import type { StopSignal } from '../../lib/abort.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { signInIn } from '../../core/sign-in/required.ts';
 import { messageOf } from '../../lib/log.ts';
 import { RpcError, rpcFailure } from '../../lib/rpc-error.ts';
 import { failureKindOf, type ServerFailureKind } from '../../lib/server-failure.ts';
@@ -74,7 +75,8 @@ export async function retryThroughDisconnects<T>(
       return await work();
     } catch (error) {
       const mayReturn = error instanceof ServerUnavailable && kinds.includes(error.kind) && !channel.closed;
-      if (!mayReturn || attempt > channel.reconnect.attempts) throw error;
+      // A server that waits for a person does not come back by itself.
+      if (!mayReturn || attempt > channel.reconnect.attempts || signInIn(error) !== undefined) throw error;
     }
     await pause(channel.clock, backoffDelay(attempt, channel.reconnect), signal);
   }
@@ -82,6 +84,8 @@ export async function retryThroughDisconnects<T>(
 
 /** The outcome of a call that threw. */
 export function failure(error: unknown): Exclude<CallOutcome, { kind: 'result' }> {
+  const signIn = signInIn(error);
+  if (signIn !== undefined) return { kind: 'unreachable', reason: messageOf(error), failure: 'sign_in', signIn };
   if (error instanceof ServerUnavailable) {
     const { kind, message: reason, failure } = error;
     return { kind, reason, ...(failure && { failure }) };

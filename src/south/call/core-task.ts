@@ -71,9 +71,7 @@ export class CoreTask implements TaskKind {
       return undefined;
     }
     if (outcome === undefined && ended) {
-      throw new ProtocolViolation(
-        `the server says that its task is ${task.status}, but leaves tasks/result unanswered`,
-      );
+      throw new ProtocolViolation(`the server reports its task as ${task.status}, but does not answer tasks/result`);
     }
     return outcome;
   }

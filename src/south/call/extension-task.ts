@@ -79,7 +79,7 @@ export class ExtensionTask implements TaskKind {
     const now = this.#channel.clock.now();
     this.#askingNothingSince ??= now;
     if (now - this.#askingNothingSince > this.#channel.pollTimeoutMs) {
-      throw new ProtocolViolation('the server says that its task needs input, but asks nothing');
+      throw new ProtocolViolation('the server reports that its task needs input, but sends no inputRequests');
     }
   }
 
@@ -106,7 +106,9 @@ export class ExtensionTask implements TaskKind {
   ): void {
     if (refused !== undefined) throw refused;
     if (gone || !isDeepStrictEqual(request, first)) {
-      throw new ProtocolViolation(`the server reused the question key '${key}', which stands for one question only`);
+      throw new ProtocolViolation(
+        `the server reused the question key '${key}', which may be used for one question only`,
+      );
     }
     if (answeredAt !== undefined && this.#channel.clock.now() - answeredAt > this.#channel.pollTimeoutMs) {
       throw new ProtocolViolation(`the server acknowledged the answer to its question '${key}', but still asks it`);
@@ -144,7 +146,7 @@ export class ExtensionTask implements TaskKind {
 }
 
 function resultIn({ result }: Record<string, unknown>): Record<string, unknown> {
-  if (!isObject(result)) throw new ProtocolViolation('the server says that its task is completed, but tells no result');
+  if (!isObject(result)) throw new ProtocolViolation('the server reports its task as completed, but sends no result');
   const { resultType: _resultType, ...rest } = result;
   return rest;
 }

@@ -198,7 +198,7 @@ describe('the end of a task', () => {
     says(() => {
       throw new ErrorResponse(-32602, 'Task not found');
     });
-    const message = expect.stringContaining("does not know its task 't' any more") as unknown;
+    const message = expect.stringContaining("no longer knows its task 't'") as unknown;
     expect(await follow()).toMatchObject({ kind: 'error', error: { code: -32602, message } });
     expect(sent).not.toContain('tasks/cancel');
   });
@@ -206,14 +206,14 @@ describe('the end of a task', () => {
   test('X-4: is not that of another task', async () => {
     const { follow, says, sent } = setUp();
     says(() => ({ ...task('completed', { result: RESULT }), taskId: 'another' }));
-    const message = expect.stringContaining("the server told of 'another'") as unknown;
+    const message = expect.stringContaining("answered a request for the task 't' with 'another'") as unknown;
     expect(await follow()).toMatchObject({ kind: 'error', error: { message } });
     expect(sent).toContain('tasks/cancel');
   });
 
   test('X-4: cannot come from a server that keeps no tasks', async () => {
     const { follow } = setUp('none');
-    const message = 'the server keeps no tasks';
+    const message = 'the server does not support tasks';
     expect(await follow(task('working'))).toMatchObject({ kind: 'error', error: { message } });
   });
 });

@@ -1,4 +1,5 @@
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
+import { signInIn } from '../../core/sign-in/required.ts';
 import type { StopSignal } from '../../lib/abort.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
@@ -41,7 +42,7 @@ export async function followServerTask(
   let kind: TaskKind | undefined;
   try {
     const offer = await retryThroughDisconnects(channel, call.signal, async () => (await channel.attempt()).offer);
-    if (offer === undefined) throw new ProtocolViolation('the server keeps no tasks');
+    if (offer === undefined) throw new ProtocolViolation('the server does not support tasks');
     kind = offer.generation === 'core' ? new CoreTask(channel, live, from) : new ExtensionTask(channel, live, taskId);
     await call.onCheckpoint(inTask(kind.checkpoint));
     // The response that creates a task of the extension has its status, but neither a result nor a question.
@@ -57,7 +58,7 @@ export async function followServerTask(
       raw ??= await retryThroughDisconnects(channel, call.signal, () => read(channel, taskId, call.signal));
       const task = readServerTask(raw, 'tasks/get');
       if (task.taskId !== taskId)
-        throw new ProtocolViolation(`asked for the task '${taskId}', the server told of '${task.taskId}'`);
+        throw new ProtocolViolation(`the server answered a request for the task '${taskId}' with '${task.taskId}'`);
       const state = JSON.stringify(task);
       if (state !== told) call.onTask(task);
       if (!hasEnded(task)) channel.listenForTask(taskId, over.signal);
@@ -89,7 +90,8 @@ export async function followServerTask(
 /** The server is there and has the task, but it cannot be followed to its end. */
 function isAstray(error: unknown): boolean {
   if (error instanceof ErrorResponse) return error.code !== UNKNOWN_TASK && error.code !== METHOD_NOT_FOUND;
-  return !(error instanceof ServerUnavailable);
+  // After the sign-in the task is followed again.
+  return !(error instanceof ServerUnavailable) && signInIn(error) === undefined;
 }
 
 /** Cancels without waiting: a server that is away gets the cancellation when it is back. */
@@ -129,7 +131,7 @@ async function read(channel: CallChannel, taskId: string, signal: StopSignal): P
       if (signal.aborted || !isTimeout(error)) throw explained(error, taskId);
       if (silences >= MAX_SILENCES) {
         throw new ProtocolViolation(
-          `the server left tasks/get for its task '${taskId}' unanswered ${silences} times in a row`,
+          `the server did not answer tasks/get for its task '${taskId}' ${silences} times in a row`,
         );
       }
     }
@@ -142,7 +144,7 @@ function explained(error: unknown, taskId: string): unknown {
 }
 
 function trouble(code: number, taskId: string): string {
-  if (code === METHOD_NOT_FOUND) return `the server made the task '${taskId}', but does not know tasks/get`;
-  if (code === UNKNOWN_TASK) return `the server does not know its task '${taskId}' any more`;
-  return `the server does not tell how its task '${taskId}' is doing`;
+  if (code === METHOD_NOT_FOUND) return `the server created the task '${taskId}', but does not support tasks/get`;
+  if (code === UNKNOWN_TASK) return `the server no longer knows its task '${taskId}'`;
+  return `the server does not report the status of its task '${taskId}'`;
 }

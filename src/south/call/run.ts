@@ -1,4 +1,5 @@
 import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
+import { signInIn } from '../../core/sign-in/required.ts';
 import { whenAborted, type StopSignal } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ErrorResponse } from '../peer/errors.ts';
@@ -41,27 +42,43 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
     }
     throw tooManyRounds();
   } catch (error) {
-    if (!call.signal.aborted) return failure(error);
-    if (call.signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
-    // A reply of the server before the program stopped still counts.
-    return error instanceof ErrorResponse ? failure(error) : { kind: 'lost', reason: STOPPED };
+    return failureOf(call, error);
   }
 }
 
-async function sendFirst(channel: CallChannel, live: RunningCall): Promise<Reply> {
+function failureOf({ signal }: OutgoingCall, error: unknown): CallOutcome {
+  if (!signal.aborted) return failure(error);
+  if (signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
+  // A reply of the server before the program stopped still counts.
+  return error instanceof ErrorResponse ? failure(error) : { kind: 'lost', reason: STOPPED };
+}
+
+/** Nothing waits where there is nothing to wait for: a plain call on a connection that is up takes this way. */
+function sendFirst(channel: CallChannel, live: RunningCall): Promise<Reply> {
+  const first = firstAttempt(channel, live.call);
+  return first instanceof Promise
+    ? first.then((chosen) => sendOn(chosen, channel, live))
+    : sendOn(first, channel, live);
+}
+
+function sendOn({ attempt, asTask }: FirstAttempt, channel: CallChannel, live: RunningCall): Promise<Reply> {
   const { call } = live;
-  const { attempt, asTask } = await firstAttempt(channel, call);
   live.native = asTask;
   const params = paramsOf(attempt, live);
+  const send = (): Promise<Reply> =>
+    asTask ? sendAsTask(attempt, channel, call, params) : sendWithHeaders(attempt, call, params, 'first');
   const onRecord = call.onSending?.();
-  if (onRecord !== undefined) await onRecord;
-  if (!asTask) return sendWithHeaders(attempt, call, params, 'first');
-  return withGrace(
-    channel.clock,
-    call.signal,
-    () => CREATION_GRACE_MS,
-    async (signal) => attempt.request('tools/call', params, { callId: call.id, signal }),
-  );
+  return onRecord === undefined ? send() : onRecord.then(send);
+}
+
+function sendAsTask(
+  attempt: Attempt,
+  { clock }: CallChannel,
+  { id: callId, signal: wanted }: OutgoingCall,
+  params: Record<string, unknown>,
+): Promise<Reply> {
+  const send = (signal: AbortSignal): Promise<Reply> => attempt.request('tools/call', params, { callId, signal });
+  return withGrace(clock, wanted, () => CREATION_GRACE_MS, send);
 }
 
 /** Asks the questions of a round, and sends the call again with the answers. */
@@ -78,8 +95,8 @@ async function sendAnswers(channel: CallChannel, live: RunningCall, round: Input
     taken.abort();
     return reply;
   } catch (error) {
-    // After a stop, the next run of the program sends the answers.
-    if (call.signal.reason !== LEAVE_RUNNING) taken.abort();
+    // After a stop, the next run of the program sends the answers; after a sign-in, the next attempt.
+    if (call.signal.reason !== LEAVE_RUNNING && signInIn(error) === undefined) taken.abort();
     throw error;
   }
 }
@@ -114,17 +131,37 @@ async function sendOnce(
     if (call.signal.aborted) throw new ServerUnavailable('unreachable', STOPPED);
     return await sendWithHeaders(attempt, call, params, 'answers');
   } catch (error) {
-    if (error instanceof ServerUnavailable && error.kind === 'unreachable') await call.onCheckpoint(checkpoint);
+    const unsent = error instanceof ServerUnavailable && error.kind === 'unreachable';
+    if (unsent || signInIn(error) !== undefined) await call.onCheckpoint(checkpoint);
     throw error;
   }
 }
 
+interface FirstAttempt {
+  attempt: Attempt;
+  /** Whether to ask for a task. */
+  asTask: boolean;
+}
+
+function firstAttempt(channel: CallChannel, call: OutgoingCall): Promise<FirstAttempt> | FirstAttempt {
+  const attempt = channel.attempt();
+  return attempt instanceof Promise || offersTasks(attempt)
+    ? chosenAttempt(channel, call, attempt)
+    : { attempt, asTask: false };
+}
+
+/** With the extension, the server decides itself. */
+const offersTasks = ({ offer }: Attempt): boolean => offer?.generation === 'core';
+
 /** Decides on the connection that will send the call whether to ask for a task. */
-async function firstAttempt(channel: CallChannel, call: OutgoingCall): Promise<{ attempt: Attempt; asTask: boolean }> {
-  for (;;) {
-    const attempt = await channel.attempt();
-    // With the extension, the server decides itself.
-    if (attempt.offer?.generation !== 'core') return { attempt, asTask: false };
+async function chosenAttempt(
+  channel: CallChannel,
+  call: OutgoingCall,
+  first: Promise<Attempt> | Attempt,
+): Promise<FirstAttempt> {
+  for (let next = first; ; next = channel.attempt()) {
+    const attempt = await next;
+    if (!offersTasks(attempt)) return { attempt, asTask: false };
     const asTask = await wantsTask(attempt, call);
     // Reading the list of tools takes time, in which another connection may have replaced this one.
     if (attempt.isCurrent) return { attempt, asTask };
@@ -144,33 +181,25 @@ async function wantsTask(attempt: Attempt, call: OutgoingCall): Promise<boolean>
 }
 
 function paramsOf(attempt: Attempt, { call, native: asTask }: RunningCall): Record<string, unknown> {
-  return {
-    ...call.more,
-    name: call.tool,
-    ...(!call.bare && { arguments: call.args }),
-    _meta: {
-      ...attempt.callMeta(call.tasks),
-      ...call.meta,
-      progressToken: call.id,
-    },
-    ...(asTask && { task: call.taskTtlMs === undefined ? {} : { ttl: call.taskTtlMs } }),
-  };
+  const params: Record<string, unknown> = { ...call.more, name: call.tool };
+  if (!call.bare) params['arguments'] = call.args;
+  params['_meta'] = { ...attempt.callMeta(call.tasks), ...call.meta, progressToken: call.id };
+  if (asTask) params['task'] = call.taskTtlMs === undefined ? {} : { ttl: call.taskTtlMs };
+  return params;
 }
 
 /** A server that rejects a header has not run the tool: reads the list of tools for the right headers and sends again. */
-async function sendWithHeaders(
+function sendWithHeaders(
   attempt: Attempt,
   call: OutgoingCall,
   params: Record<string, unknown>,
   what: 'first' | 'answers',
 ): Promise<Reply> {
-  try {
-    return await sendWithGrace(attempt, call, params, what);
-  } catch (error) {
+  return sendWithGrace(attempt, call, params, what).catch(async (error: unknown) => {
     if (!(error instanceof ErrorResponse) || error.code !== HEADER_MISMATCH) throw error;
     await attempt.rereadTools();
     return sendWithGrace(attempt, call, params, what);
-  }
+  });
 }
 
 /** Where the server may answer with a task, or gets answers, an aborted call has a little time to hear of it. */
@@ -229,7 +258,7 @@ function extensionTask(reply: Reply): Reply | undefined {
 /** A task that was not asked for is not a result. */
 function resultOf(reply: Record<string, unknown>): CallOutcome {
   if ('task' in reply && !('content' in reply)) {
-    throw new ProtocolViolation('the server answered with a task although it was asked for the result');
+    throw new ProtocolViolation('the server answered with a task, although the request asked for the result');
   }
   return { kind: 'result', result: reply };
 }

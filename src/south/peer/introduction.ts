@@ -7,6 +7,7 @@ import {
   VERSION_KEY,
   SESSION_VERSIONS,
 } from '../../lib/protocol.ts';
+import { SignInRequired } from '../../core/sign-in/required.ts';
 import { UNSUPPORTED_VERSION } from '../../lib/rpc-error.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { isObject } from '../../lib/values.ts';
@@ -83,7 +84,7 @@ function toErrorResponse(error: unknown): ErrorResponse | undefined {
 }
 
 function probeFailure(error: unknown): Error {
-  if (error instanceof RequestTimeout) return error;
+  if (error instanceof RequestTimeout || error instanceof SignInRequired) return error;
   if (error instanceof HttpRefusal) return error.toAnyRequest();
   return new ProbeFailed('the protocol version is unknown', {
     cause: error instanceof ConnectionClosed ? undefined : error,

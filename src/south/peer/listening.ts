@@ -33,7 +33,7 @@ export async function listen(
 ): Promise<Listening> {
   const id = `listen:${peer.nextId()}`;
   const given = new AbortController();
-  const close = (reason?: unknown): void => given.abort(reason ?? new Error('the stream is not wanted any more'));
+  const close = (reason?: unknown): void => given.abort(reason ?? new Error('the stream is no longer needed'));
   const forget = whenAborted(signal, () => close(signal?.reason));
   const acknowledged = peer.onAcknowledged(id);
   const late = clock.after(ACKNOWLEDGE_MS, () => close(new RequestTimeout(ACKNOWLEDGE_MS)), { unref: true });

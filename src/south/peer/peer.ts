@@ -155,7 +155,9 @@ export class Peer {
         pending.stopTimer = this.#clock.after(timeoutMs, () => this.#cancel(id, new RequestTimeout(timeoutMs)));
       }
       if (signal) pending.forgetSignal = whenAborted(signal, () => this.#cancel(id, signal.reason));
-      const message = { jsonrpc: '2.0' as const, id, method, ...this.#enveloped(params) };
+      const sent = this.#enveloped(params);
+      const message: JSONRPCRequest =
+        sent === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params: sent };
       transport.send(message, options).catch((error: unknown) => this.#take(id)?.reject(error));
     });
   }
@@ -164,7 +166,8 @@ export class Peer {
   async notify(method: string, params?: Params): Promise<void> {
     if (this.isModern && WITH_SESSIONS_ONLY.has(method)) throw new Error(`the protocol of the server has no ${method}`);
     if (this.#transport === undefined) throw new ConnectionClosed();
-    await this.#transport.send({ jsonrpc: '2.0', method, ...this.#enveloped(params) }, {});
+    const sent = this.#enveloped(params);
+    await this.#transport.send({ jsonrpc: '2.0', method, ...(sent && { params: sent }) }, {});
   }
 
   /** Resolves when the server acknowledges the stream for changes with this id, with the changes that it tells of. */
@@ -175,9 +178,9 @@ export class Peer {
     return { filter, forget: () => void this.#acknowledged.delete(id) };
   }
 
-  #enveloped(params: Params | undefined): { params?: Params } {
-    if (this.#envelope === undefined) return params === undefined ? {} : { params };
-    return { params: { ...params, _meta: { ...this.#envelope, ...metaOf(params ?? {}) } } };
+  #enveloped(params: Params | undefined): Params | undefined {
+    if (this.#envelope === undefined) return params;
+    return { ...params, _meta: { ...this.#envelope, ...metaOf(params ?? {}) } };
   }
 
   /** The request is over for us. */

@@ -25,6 +25,6 @@ export const allowedLookup = (isAllowed: AddressCheck): LookupFunction => checke
 function notAllowed(host: string): GatewayError {
   return new GatewayError(
     'TOOL_ERR_NOT_ALLOWED',
-    `'${host}' is not at a public address, and clients may add no other; the operator can allow it with addServerAddresses`,
+    `'${host}' is not at a public address, and clients may only add public ones; the operator can allow it with addServerAddresses`,
   );
 }

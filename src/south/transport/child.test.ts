@@ -11,7 +11,7 @@ test('B-4: of a child that ends is told how, what it printed, and its last words
   expect(child.explain(new ServerFailure('closed', 'closed'))).toMatchObject({
     failure: 'exited',
     message:
-      'process exited with code 3; it printed on standard output, which belongs to the protocol: "hello"; ' +
-      'its last words: Error: no key: give one',
+      'process exited with code 3; it printed to standard output, which is reserved for messages: "hello"; ' +
+      'its last output: Error: no key: give one',
   });
 });

@@ -154,8 +154,8 @@ export class ChildTransport implements ServerTransport {
       this.#died ?? failure.message,
       ...(this.#stray === undefined
         ? []
-        : [`it printed on standard output, which belongs to the protocol: ${JSON.stringify(this.#stray)}`]),
-      ...(words === '' ? [] : [`its last words: ${words}`]),
+        : [`it printed to standard output, which is reserved for messages: ${JSON.stringify(this.#stray)}`]),
+      ...(words === '' ? [] : [`its last output: ${words}`]),
     ];
     const kind = this.#died !== undefined ? 'exited' : this.#stray !== undefined ? 'stray_output' : failure.failure;
     return new ServerFailure(kind, said.join('; '), { cause: failure.cause });

@@ -74,9 +74,13 @@ export interface HttpAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: HttpBody;
+  /** Why no token can be had for a server that refused the request. */
+  denied?: string;
 }
 
 export interface HttpBody {
+  /** All of it, if it has come already, and in one piece. */
+  readonly whole: Buffer | undefined;
   /** Everything that comes, and that has come already. */
   read(reader: BodyReader): void;
   /** Reads the rest so that the connection can be used again, unless that is much or takes long. */
@@ -136,6 +140,11 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   /** Whether the request was written, at least in part: the server may have it. */
   get sent(): boolean {
     return this.#sent;
+  }
+
+  get whole(): Buffer | undefined {
+    const isWhole = this.#state === 'ended' && this.#error === undefined && this.#early.length === 1;
+    return isWhole ? this.#early[0] : undefined;
   }
 
   start(): void {

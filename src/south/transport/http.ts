@@ -10,9 +10,12 @@ import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { CANCELLED } from '../../lib/protocol.ts';
+import { SignInRequired } from '../../core/sign-in/required.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
+import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
+import { bearer, sendAuthorized } from './account.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
@@ -23,6 +26,7 @@ import {
   HttpPool,
   isEventStream,
   type HttpAnswer,
+  type HttpBody,
   type HttpExchange,
   type HttpRequest,
 } from './http-pool.ts';
@@ -64,6 +68,8 @@ export interface HttpTransportOptions {
   sessionId?: string;
   /** The addresses that connections may go to; any if absent. */
   isAllowed?: AddressCheck | undefined;
+  /** Whose tokens requests carry; absent if the server has no accounts. */
+  account?: ConnectionAccount | undefined;
 }
 
 /** Streamable HTTP as a client, for both generations of the protocol. */
@@ -76,7 +82,11 @@ export class HttpTransport implements ServerTransport {
   readonly answers = new PendingAnswers();
   #sessionId: string | undefined;
   #protocolVersion: string | undefined;
-  /** What is the same in every POST, until the session or the protocol version changes. */
+  readonly #account: ConnectionAccount | undefined;
+  #token: string | undefined;
+  /** The server refused the stream for messages that belong to no request: it may accept another token. */
+  #standingRefused = false;
+  /** What is the same in every POST, until the session, the protocol version or the token changes. */
   #headersOfPosts: Record<string, string> | undefined;
   #closed = false;
   readonly #url: URL;
@@ -97,13 +107,14 @@ export class HttpTransport implements ServerTransport {
   constructor(
     config: HttpServerConfig,
     health: HttpHealth,
-    { limit, sessionId, isAllowed, clock }: HttpTransportOptions,
+    { limit, sessionId, isAllowed, clock, account }: HttpTransportOptions,
   ) {
     this.#clock = clock;
     this.#requests = new OpenRequests(clock);
     this.#url = new URL(config.url);
     this.#limit = limit;
     this.#isAllowed = isAllowed;
+    this.#account = account;
     this.#headers = configuredHeaders(this.#url, config.headers);
     this.#health = health;
     this.#streams = new ResponseStreams({
@@ -140,54 +151,87 @@ export class HttpTransport implements ServerTransport {
     this.#headersOfPosts = undefined;
   }
 
+  #useToken(token: string | undefined): void {
+    if (token === this.#token) return;
+    this.#token = token;
+    this.#headersOfPosts = undefined;
+    if (this.#standingRefused) this.openStandingStream();
+  }
+
+  /** With the token of the account, if there is one. `send` makes a new request each time. */
+  #authorized(send: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+    if (this.#account === undefined) return send();
+    return sendAuthorized(this.#account, (token) => {
+      this.#useToken(token);
+      return send();
+    });
+  }
+
   setProtocolVersion(version: string): void {
     this.#protocolVersion = version;
     this.#headersOfPosts = undefined;
   }
 
   send(message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
-    if (!isRequest(message)) return this.#sendOther(message, options);
-    return this.#sendRequest(message, options).catch((cause: unknown) => {
-      const unsent = this.#requests.isWaiting(message.id);
-      const error = this.#closed ? new Unreachable('closed', 'the connection was closed', unsent, cause) : cause;
-      if (isBrokenWire(error) && !isUnsent(error)) this.#requests.abandon(message.id);
-      else this.#requests.end(message.id);
-      throw error;
-    });
+    return isRequest(message) ? this.#sendRequest(message, options) : this.#sendOther(message, options);
   }
 
   async #sendRequest(message: JSONRPCRequest, options: SendOptions): Promise<void> {
     const open = this.#requests.begin(message.id);
-    const isHandshake = message.method === 'initialize';
-    if (isHandshake) this.#useSession(undefined);
-    open.exchange = this.#post(message, this.#useOf(message), options, () => {
-      if (open.state === 'waiting') open.state = 'sent';
-    });
-    const answer = await answerOf(open.exchange, this.#health);
-    open.state = 'taken';
+    try {
+      if (message.method === 'initialize') this.#useSession(undefined);
+      const use = this.#useOf(message);
+      const answer = await this.#authorized(() => {
+        // While there was no token, or after a refusal.
+        if (open.dropped || open.cancel) throw new Error('aborted');
+        open.state = 'waiting';
+        open.exchange = this.#post(message, use, options, () => {
+          if (open.state === 'waiting') open.state = 'sent';
+        });
+        return answerOf(open.exchange, this.#health);
+      });
+      open.state = 'taken';
+      const receiving = this.#answered(message, answer, open, options);
+      if (receiving !== undefined) await receiving;
+    } catch (cause) {
+      throw this.#failed(message, cause);
+    }
+  }
+
+  #failed({ id }: JSONRPCRequest, cause: unknown): unknown {
+    const unsent = this.#requests.isWaiting(id);
+    const error = this.#closed ? new Unreachable('closed', 'the connection was closed', unsent, cause) : cause;
+    if (isBrokenWire(error) && !isUnsent(error)) this.#requests.abandon(id);
+    else this.#requests.end(id);
+    return error;
+  }
+
+  /** Receives the response to a request, if it has come already; otherwise returns a promise. */
+  #answered(
+    message: JSONRPCRequest,
+    answer: HttpAnswer,
+    open: OpenRequest,
+    options: SendOptions,
+  ): Promise<void> | undefined {
     // A server ignores the cancellation of a request that it does not have yet, so it gets another one.
     // Without waiting for that: meanwhile the response would pile up unread.
     if (open.cancel) this.send(open.cancel).catch((error: unknown) => this.onerror?.(error as Error));
-    if (!isSuccess(answer)) {
-      await this.#refused(message, answer);
-      return;
-    }
-    const sessionId = headerOf(answer.headers, 'mcp-session-id');
-    if (isHandshake && sessionId !== undefined) this.#useSession(sessionId);
+    if (!isSuccess(answer)) return this.#refused(message, answer);
+    const sessionId = message.method === 'initialize' ? headerOf(answer.headers, 'mcp-session-id') : undefined;
+    if (sessionId !== undefined) this.#useSession(sessionId);
     const type = headerOf(answer.headers, 'content-type') ?? 'none';
     if (answer.status === 202) {
       answer.body.abort();
-      throw notMcp('the server took the request (HTTP 202), but says that it will not answer it');
+      throw notMcp('the server accepted the request with HTTP 202, so it will not answer it');
     }
     if (isEventStream(answer)) {
       const tag: StreamTag = options.callId === undefined ? 'no call' : { callId: options.callId };
       this.#streams.read(answer, { requestId: message.id, request: open, tag });
-    } else if (type.startsWith('application/json')) {
-      await this.#receiveJson(message, answer);
-    } else {
-      answer.body.abort();
-      throw notMcp(`the answer has the content type ${type}`);
+      return undefined;
     }
+    if (type.startsWith('application/json')) return this.#receiveJson(message, answer);
+    answer.body.abort();
+    throw notMcp(`the answer has the content type ${type}`);
   }
 
   #useOf({ method }: JSONRPCRequest): Use {
@@ -196,15 +240,27 @@ export class HttpTransport implements ServerTransport {
     return CONTROL.has(method) ? 'control' : 'requests';
   }
 
-  async #receiveJson({ id }: JSONRPCRequest, { body }: HttpAnswer): Promise<void> {
+  #receiveJson(request: JSONRPCRequest, { body }: HttpAnswer): Promise<void> | undefined {
+    const { whole } = body;
+    if (whole === undefined || whole.length > this.#limit.uncounted) return this.#receiveParts(request, body);
+    const text = whole.toString('utf8');
+    this.#receive(request, parseJson(text), text.length);
+    return undefined;
+  }
+
+  async #receiveParts(request: JSONRPCRequest, body: HttpBody): Promise<void> {
     const text = await readText(body, this.#limit);
     const isLarge = text.length > LARGE_TEXT;
     // To put the pieces together, to parse and to pass on takes a turn each: others wait no longer than for one of them.
     if (isLarge) await nextTurn();
     const parsed = parseJson(text);
     if (isLarge) await nextTurn();
+    this.#receive(request, parsed, text.length);
+  }
+
+  #receive({ id }: JSONRPCRequest, parsed: unknown, length: number): void {
     for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
-      const message = readMessage(each, text.length);
+      const message = readMessage(each, length);
       if (message === undefined) throw notMcp('the answer is JSON, but not a JSON-RPC message');
       this.#deliver(message, 'any');
     }
@@ -239,7 +295,7 @@ export class HttpTransport implements ServerTransport {
   /** A server that takes no notifications and no answers must not fill the memory with them. */
   async #postCounted(message: JSONRPCMessage, options: SendOptions): Promise<HttpAnswer> {
     if (this.#unsent > MAX_UNSENT_BYTES) {
-      const reason = `the server does not take what it is sent: more than ${MAX_UNSENT_BYTES} bytes wait`;
+      const reason = `the server does not read its input: more than ${MAX_UNSENT_BYTES} bytes are waiting`;
       const failure = new ServerFailure('closed', reason);
       setImmediate(() => this.#health.onLost(failure));
       throw failure;
@@ -254,8 +310,10 @@ export class HttpTransport implements ServerTransport {
     });
     try {
       await earlierSent;
-      const exchange = this.#request('control', 'POST', this.#postHeaders(message, options), { body, onSent });
-      return await answerOf(exchange, this.#health);
+      return await this.#authorized(() => {
+        const exchange = this.#request('control', 'POST', this.#postHeaders(message, options), { body, onSent });
+        return answerOf(exchange, this.#health);
+      });
     } finally {
       onSent();
       this.#unsent -= bytes;
@@ -269,9 +327,15 @@ export class HttpTransport implements ServerTransport {
     rest: Pick<HttpRequest, 'body' | 'onSent'> = {},
   ): HttpExchange {
     if (this.#closed) throw new Error('the connection was closed');
-    const pool = this.#pools.get(use) ?? this.#newPool(use);
+    return this.#poolFor(use).request({ url: this.#url, method, headers, ...rest });
+  }
+
+  #poolFor(use: Use): HttpPool {
+    const known = this.#pools.get(use);
+    if (known !== undefined) return known;
+    const pool = this.#newPool(use);
     this.#pools.set(use, pool);
-    return pool.request({ url: this.#url, method, headers, ...rest });
+    return pool;
   }
 
   #newPool(use: Use): HttpPool {
@@ -303,6 +367,9 @@ export class HttpTransport implements ServerTransport {
   /** Ends the session on the server, as a client that leaves should. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined || this.#closed) return;
+    // Sent once: a session that cannot be ended now expires by itself.
+    const token = this.#account?.tokens.current();
+    if (this.#account) this.#useToken(token instanceof Promise ? await token : token);
     const exchange = this.#request('control', 'DELETE', this.#commonHeaders('*/*'));
     const stopTimer = this.#clock.after(TERMINATE_MS, () => exchange.abort(), { unref: true });
     try {
@@ -336,6 +403,7 @@ export class HttpTransport implements ServerTransport {
   #commonHeaders(accept: string): Record<string, string> {
     return {
       ...this.#headers,
+      ...bearer(this.#token),
       accept,
       ...(this.sessionId !== undefined && { 'mcp-session-id': this.sessionId }),
       ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
@@ -345,7 +413,7 @@ export class HttpTransport implements ServerTransport {
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
     const text = await readText(answer.body, this.#limit);
     if (answer.status === 404 && this.sessionId !== undefined) {
-      this.#health.onLost(new ServerFailure('closed', 'the server forgot our session'));
+      this.#health.onLost(new ServerFailure('closed', 'the server no longer knows the session'));
     } else {
       // A protocol error inside an HTTP error is still the answer to the request.
       const error = errorFor(message, text);
@@ -354,24 +422,35 @@ export class HttpTransport implements ServerTransport {
         return;
       }
     }
-    throw new HttpRefusal(answer.status, this.#url.origin, text, headerOf(answer.headers, 'location') !== undefined);
+    const redirected = headerOf(answer.headers, 'location') !== undefined;
+    throw new HttpRefusal(answer.status, this.#url.origin, text, redirected, answer.denied);
   }
 
   /** Opens the GET stream for messages that belong to no request. */
   openStandingStream(): void {
+    this.#standingRefused = false;
     this.#streams.openStanding();
   }
 
   async #getStream(lastEventId: string | undefined, request: OpenRequest | undefined): Promise<HttpAnswer> {
-    const headers = {
-      ...this.#commonHeaders('text/event-stream'),
-      // Headers are written one byte for each character; the id is UTF-8.
-      ...(lastEventId !== undefined && { 'last-event-id': Buffer.from(lastEventId).toString('latin1') }),
+    const get = (): Promise<HttpAnswer> => {
+      const headers = {
+        ...this.#commonHeaders('text/event-stream'),
+        // Headers are written one byte for each character; the id is UTF-8.
+        ...(lastEventId !== undefined && { 'last-event-id': Buffer.from(lastEventId).toString('latin1') }),
+      };
+      if (request?.dropped) throw new Error('aborted');
+      const exchange = this.#request('streams', 'GET', headers);
+      if (request) request.exchange = exchange;
+      return answerOf(exchange, this.#health);
     };
-    if (request?.dropped) throw new Error('aborted');
-    const exchange = this.#request('streams', 'GET', headers);
-    if (request) request.exchange = exchange;
-    return answerOf(exchange, this.#health);
+    try {
+      return await this.#authorized(get);
+    } catch (error) {
+      // It is opened again with another token.
+      if (request === undefined && error instanceof SignInRequired) this.#standingRefused = true;
+      throw error;
+    }
   }
 
   #deliver(message: JSONRPCMessage, stream: StreamTag): void {
@@ -387,7 +466,7 @@ export class HttpTransport implements ServerTransport {
 
 /** The response is not MCP: there may be no MCP server at this address. */
 function notMcp(what: string): ServerFailure {
-  return new ServerFailure('not_mcp', `${what}: is this the address of an MCP server?`);
+  return new ServerFailure('not_mcp', `${what}; check that this is the URL of an MCP server`);
 }
 
 function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {

@@ -40,6 +40,11 @@ export class MessageLimit {
     this.#shared = shared;
   }
 
+  /** Messages up to this size need no counter. */
+  get uncounted(): number {
+    return Math.min(SMALL, this.bytes);
+  }
+
   get mistake(): string {
     return `larger than limits.messageBytes = ${this.bytes}`;
   }

@@ -26,7 +26,7 @@ export function readMessage(value: unknown, length = Infinity): JSONRPCMessage |
     const whole = isObject(error) && Number.isInteger(error['code']) && typeof error['message'] === 'string';
     return whole ? (value as JSONRPCMessage) : broken(id, 'an error without code and message');
   }
-  if (!isObject(result)) return broken(id, 'no object, as every result must be');
+  if (!isObject(result)) return broken(id, 'not an object, as every result must be');
   return value as JSONRPCMessage;
 }
 

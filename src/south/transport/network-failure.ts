@@ -8,11 +8,11 @@ interface NetworkFailure {
 
 const ERRNO: Record<string, NetworkFailure> = {
   ECONNREFUSED: { failure: 'refused', message: 'connection refused' },
-  ECONNRESET: { failure: 'closed', message: 'the connection was cut' },
+  ECONNRESET: { failure: 'closed', message: 'the connection was reset' },
   ENOTFOUND: { failure: 'dns', message: 'no such host' },
-  EAI_AGAIN: { failure: 'dns', message: 'the name of the host cannot be looked up' },
-  EHOSTUNREACH: { failure: 'no_route', message: 'there is no way to the host' },
-  ENETUNREACH: { failure: 'no_route', message: 'there is no way to the network' },
+  EAI_AGAIN: { failure: 'dns', message: 'the host name cannot be resolved' },
+  EHOSTUNREACH: { failure: 'no_route', message: 'there is no route to the host' },
+  ENETUNREACH: { failure: 'no_route', message: 'there is no route to the network' },
   ETIMEDOUT: { failure: 'no_route', message: 'the host does not answer' },
 };
 
@@ -47,7 +47,7 @@ const CLOSED = 'UND_ERR_SOCKET';
 
 /** undici's message for a response that it does not accept: HTTP 100, or a response without a request. */
 const BAD_RESPONSE = 'bad response';
-const INVALID_RESPONSE = 'the server sent an invalid HTTP response, such as 100 Continue, which was not asked for';
+const INVALID_RESPONSE = 'the server sent an invalid HTTP response, such as an unexpected 100 Continue';
 
 /** Why an HTTP request did not get through. The message keeps the code, which people look up. */
 export function networkFailure(error: NodeJS.ErrnoException): NetworkFailure {

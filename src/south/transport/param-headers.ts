@@ -46,7 +46,7 @@ export function headerMistake(schema: unknown): string | undefined {
     if (!reachable) return `${at}: only properties of the arguments can be headers`;
     if (typeof name !== 'string' || !TOKEN.test(name)) return `${at}: ${JSON.stringify(name)} cannot name a header`;
     if (!SIMPLE.has(type)) return `${at}: only a string, an integer or a boolean can be a header`;
-    if (seen.has(name.toLowerCase())) return `${at}: another argument is the header '${name}' already`;
+    if (seen.has(name.toLowerCase())) return `${at}: another argument already uses the header '${name}'`;
     seen.add(name.toLowerCase());
   }
   return undefined;

@@ -17,5 +17,5 @@ test.each([
 });
 
 test('B-1: of a redirection only that is told', () => {
-  expect(refusal(302, ORIGIN, 'moved', true)).toContain('redirects elsewhere');
+  expect(refusal(302, ORIGIN, 'moved', true)).toContain('redirects are not followed');
 });

@@ -10,10 +10,15 @@ export class HttpRefusal extends ServerFailure {
   readonly status: number;
   readonly text: string;
 
-  constructor(status: number, origin: string, text: string, redirected: boolean) {
-    super(kindOfStatus(status, errorIn(text) !== undefined), refusal(status, origin, text, redirected));
+  /** Why no token can be had for the server, if that was tried. */
+  readonly #denied: string | undefined;
+
+  constructor(status: number, origin: string, text: string, redirected: boolean, denied?: string) {
+    const what = refusal(status, origin, text, redirected);
+    super(kindOfStatus(status, errorIn(text) !== undefined), denied === undefined ? what : `${what}; ${denied}`);
     this.status = status;
     this.text = text;
+    this.#denied = denied;
   }
 
   /** HTTP 401 or 403. */
@@ -29,7 +34,7 @@ export class HttpRefusal extends ServerFailure {
   /** The same as the answer to whatever is asked: then the address and the page do not matter. */
   toAnyRequest(): ServerFailure {
     const said = errorIn(this.text);
-    const details = said === undefined ? '' : `: ${said}`;
+    const details = [said, this.#denied].map((each) => (each === undefined ? '' : `: ${each}`)).join('');
     return new ServerFailure(this.failure, describe(this.status, said, details), { cause: this });
   }
 }
@@ -52,7 +57,7 @@ export function kindOfStatus(status: number | undefined, hasRpcError: boolean): 
  */
 export function refusal(status: number, origin: string, body: string, redirected: boolean): string {
   const what = `HTTP ${[status, STATUS_CODES[status]].filter(Boolean).join(' ')} from ${origin}`;
-  if (redirected) return `${what}: it redirects elsewhere, which is not followed`;
+  if (redirected) return `${what}: the server redirects, and redirects are not followed`;
   const said = errorIn(body)?.slice(0, SHOWN_CHARS);
   if (said === undefined) return what;
   return isDenial(status) ? `${what}: ${said}` : said;

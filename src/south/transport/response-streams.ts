@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
+import { SignInRequired } from '../../core/sign-in/required.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isEventStream, type HttpAnswer } from './http-pool.ts';
 import type { MessageLimit } from './message-size.ts';
@@ -89,7 +90,11 @@ export class ResponseStreams {
         if (answer.status !== 405) this.#host.onDoubt(`HTTP ${answer.status} to a GET`);
         this.#over(stream, `HTTP ${answer.status}`);
       },
-      (error: unknown) => this.#again(stream, attempt, (error as Error).message),
+      (error: unknown) => {
+        // A person has to sign in first: only then the transport opens the stream again.
+        if (error instanceof SignInRequired) this.#over(stream, error.message);
+        else this.#again(stream, attempt, (error as Error).message);
+      },
     );
   }
 

@@ -3,6 +3,8 @@ import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
+import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
+import { bearer, sendAuthorized } from './account.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
 import { loadUndici } from '../../lib/http-connections.ts';
@@ -37,6 +39,7 @@ export class SseTransport implements ServerTransport {
   readonly #limit: MessageLimit;
   readonly #isAllowed: AddressCheck | undefined;
   readonly #clock: Clock;
+  readonly #account: ConnectionAccount | undefined;
   #pool: HttpPool | undefined;
   #endpoint: URL | undefined;
   #protocolVersion: string | undefined;
@@ -47,7 +50,7 @@ export class SseTransport implements ServerTransport {
   constructor(
     { url, headers }: HttpServerConfig,
     health: HttpHealth,
-    { limit, isAllowed, clock }: Pick<HttpTransportOptions, 'limit' | 'isAllowed' | 'clock'>,
+    { limit, isAllowed, clock, account }: Omit<HttpTransportOptions, 'sessionId'>,
   ) {
     this.#url = new URL(url);
     this.#headers = configuredHeaders(this.#url, headers);
@@ -55,6 +58,7 @@ export class SseTransport implements ServerTransport {
     this.#limit = limit;
     this.#isAllowed = isAllowed;
     this.#clock = clock;
+    this.#account = account;
   }
 
   setProtocolVersion(version: string): void {
@@ -69,7 +73,7 @@ export class SseTransport implements ServerTransport {
     const answer = await this.#exchange({ url: this.#url, method: 'GET', headers: { accept: 'text/event-stream' } });
     if (answer.status !== 200 || !isEventStream(answer)) {
       answer.body.discard();
-      throw new ServerFailure('not_mcp', `HTTP ${answer.status} from ${this.#url.origin} in place of a stream`);
+      throw new ServerFailure('not_mcp', `HTTP ${answer.status} from ${this.#url.origin} instead of a stream`);
     }
     await new Promise<void>((resolve, reject) => this.#read(answer, resolve, reject));
   }
@@ -110,7 +114,7 @@ export class SseTransport implements ServerTransport {
   }
 
   async #post(message: JSONRPCMessage): Promise<void> {
-    if (this.#endpoint === undefined) throw new Error('the server has not said where to send messages');
+    if (this.#endpoint === undefined) throw new Error('the server has not sent its message endpoint');
     const { origin } = this.#endpoint;
     const headers = { 'content-type': 'application/json' };
     const request = {
@@ -125,7 +129,8 @@ export class SseTransport implements ServerTransport {
       return;
     }
     const text = await readText(body, this.#limit);
-    const refused = new HttpRefusal(status, origin, text, headerOf(answer.headers, 'location') !== undefined);
+    const redirected = headerOf(answer.headers, 'location') !== undefined;
+    const refused = new HttpRefusal(status, origin, text, redirected, answer.denied);
     this.#health.onDoubt(refused.message);
     throw refused;
   }
@@ -138,19 +143,23 @@ export class SseTransport implements ServerTransport {
   }
 
   async #exchange(request: Pick<HttpRequest, 'url' | 'method' | 'headers' | 'body'>): Promise<HttpAnswer> {
-    const headers = {
-      ...this.#headers,
-      ...request.headers,
-      ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
+    const send = (token?: string): Promise<HttpAnswer> => {
+      const headers = {
+        ...this.#headers,
+        ...bearer(token),
+        ...request.headers,
+        ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
+      };
+      if (this.#pool === undefined) throw new Error('the transport was not started');
+      return answerOf(this.#pool.request({ ...request, headers }), this.#health);
     };
-    if (this.#pool === undefined) throw new Error('the transport was not started');
-    return answerOf(this.#pool.request({ ...request, headers }), this.#health);
+    return this.#account === undefined ? send() : sendAuthorized(this.#account, send);
   }
 }
 
 /** Where messages go: at the same origin, since another server must not get our credentials. */
 function endpointAt(address: string, stream: URL): URL {
   const endpoint = new URL(address, stream);
-  if (endpoint.origin !== stream.origin) throw new Error('the server names another origin for messages');
+  if (endpoint.origin !== stream.origin) throw new Error('the message endpoint of the server has another origin');
   return endpoint;
 }

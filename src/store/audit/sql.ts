@@ -8,7 +8,7 @@ import { Parameters, type Dialect as HistoryDialect, type Statement } from '../h
 export type Dialect = HistoryDialect & { bytewise: '' | ` COLLATE "C"` };
 
 /** Which numbers are looked at, without these two. */
-interface Between {
+export interface Between {
   above?: number | undefined;
   below?: number | undefined;
 }

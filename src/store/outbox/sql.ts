@@ -1,5 +1,6 @@
 /** The queue of notifications as a table, in the words that both databases know. */
 
+import { randomUUID } from 'node:crypto';
 import type { ClaimedNotice, NoticeState, QueuedNotice } from '../../core/ports.ts';
 
 export interface OutboxDialect {
@@ -12,6 +13,8 @@ export interface OutboxDialect {
   skipLocked: string;
   /** All rows, before an offset. */
   noLimit: string;
+  /** Of a claim of another gateway: whether that is gone. The third parameter is how long its lease must have ended. */
+  isGone: string;
 }
 
 export interface OutboxStatements {
@@ -20,6 +23,7 @@ export interface OutboxStatements {
   dueTargets: string;
   nextDue: string;
   claim: string;
+  reclaim: string;
   postpone: string;
   delivered: string;
   failed: string;
@@ -31,9 +35,14 @@ export interface OutboxStatements {
 /** Waiting ones of a target that is not configured any more are deleted this long after they would have been given up. */
 const UNCLAIMED_MS = 3_600_000;
 
+/** The gateway of a claim, which begins with its id. */
+export const CLAIM_GATEWAY = 'substr(claim, 1, 36)';
+
+export const newClaim = (gateway: string): string => `${gateway}/${randomUUID()}`;
+
 const NOTICE = 'id, target, subject, created_at, due_at, give_up_at, keep_until, attempts, data';
 
-/** A claim moves the time at which a row is due: a gateway that is gone has not to be found out. */
+/** A claim moves the time at which a row is due: it ends by itself, also if nobody finds out that its gateway is gone. */
 export function outboxStatements({ schema, parameter: p, ...dialect }: OutboxDialect): OutboxStatements {
   const table = `${schema}outbox`;
   const listed = dialect.listOf(p(1));
@@ -49,6 +58,8 @@ export function outboxStatements({ schema, parameter: p, ...dialect }: OutboxDia
         ORDER BY due_at, id LIMIT ${p(5)} ${dialect.skipLocked})
       UPDATE ${table} SET due_at = ${p(1)}, claim = ${p(2)}, attempts = attempts + 1 FROM chosen WHERE id = chosen_id
       RETURNING ${NOTICE}, claim`,
+    reclaim: `UPDATE ${table} SET due_at = ${p(1)}, claim = NULL
+      WHERE state = 'waiting' AND claim IS NOT NULL AND due_at > ${p(1)} AND ${CLAIM_GATEWAY} <> ${p(2)} AND ${dialect.isGone}`,
     postpone: `UPDATE ${table} SET due_at = ${p(1)}, attempts = ${p(2)}, error = coalesce(${p(3)}, error), claim = NULL
       WHERE id = ${p(4)} AND claim = ${p(5)} AND state = 'waiting'`,
     delivered: `UPDATE ${table} SET state = 'delivered', ended_at = ${p(1)}, error = NULL, claim = NULL, data = ''
@@ -60,7 +71,8 @@ export function outboxStatements({ schema, parameter: p, ...dialect }: OutboxDia
     trimOld: `DELETE FROM ${table} WHERE (state <> 'waiting' AND keep_until <= ${p(1)})
       OR (state = 'waiting' AND give_up_at <= ${p(1)} - ${UNCLAIMED_MS})`,
     trimMost: `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table}
-      ORDER BY CASE state WHEN 'waiting' THEN 0 ELSE 1 END, created_at DESC, id ${dialect.noLimit} OFFSET ${p(1)})`,
+      ORDER BY CASE state WHEN 'waiting' THEN 0 ELSE 1 END, created_at DESC, id ${dialect.noLimit} OFFSET ${p(1)})
+      RETURNING target, state`,
   };
 }
 
@@ -87,6 +99,15 @@ export function claimedNotice(row: Row): ClaimedNotice {
     // The claim has moved it.
     until: Number(row['due_at']),
   };
+}
+
+/** How many of the deleted ones were still to be sent. */
+export function countWaiting(deleted: readonly Row[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { target, state } of deleted) {
+    if (state === 'waiting') counts.set(String(target), (counts.get(String(target)) ?? 0) + 1);
+  }
+  return counts;
 }
 
 export function noticeState(row: Row): NoticeState {

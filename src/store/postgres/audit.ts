@@ -7,23 +7,26 @@ import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
 import type { AuditLog, AuditQuery } from '../../core/ports.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
-import { lineOf, rowOf, type AuditRow } from '../audit/row.ts';
+import { rowOf, type AuditRow } from '../audit/row.ts';
 import { readStatement, type Dialect } from '../audit/sql.ts';
 import { Sweeps } from '../audit/sweeps.ts';
 import type { AuditToRead } from '../audit/to-read.ts';
+import { FIRST_WINDOW, readInWindows } from '../audit/windows.ts';
 import type { Row, Value } from './driver.ts';
 import { DIALECT as HISTORY_DIALECT } from './history.ts';
 import { openToLook } from './look.ts';
 import { SCHEMA } from './schema.ts';
 
-const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: ' COLLATE "C"' };
+export const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: ' COLLATE "C"' };
 
 /** How much is deleted when it is too large, so that this does not happen all the time. */
 const TRIM_TO = 0.95;
 /** How many lines are deleted in one go. */
 const DELETED_AT_ONCE = 1000;
-/** How many lines are searched in one go for those to be deleted. */
-const READ_AT_ONCE = 10_000;
+/** A window that took less is followed by a larger one, and one that took more by a smaller one. */
+const FAST_MS = 50;
+const SLOW_MS = 500;
+const GROWTH = 4;
 
 const TYPES: Record<keyof AuditRow, string> = {
   gateway: 'text',
@@ -72,8 +75,9 @@ const DELETE_OLD = `WITH state AS MATERIALIZED (SELECT newest FROM ${SCHEMA}.aud
 export interface PostgresAuditOptions {
   /** Of the database. */
   name: string;
-  /** Every statement may be made twice. */
+  /** Every statement may be made twice. Those that may take a while are read, those for which lines wait are written. */
   read: (sql: string, values: Value[]) => Promise<Row[]>;
+  write: (sql: string, values: Value[]) => Promise<Row[]>;
   log: Log;
 }
 
@@ -88,17 +92,18 @@ export class PostgresAudit implements AuditLog {
   async append(lines: readonly AuditLine[]): Promise<void> {
     if (lines.length === 0) return;
     const rows = lines.map((line, index) => ({ place: index + 1, ...rowOf(line, DIALECT) }));
-    await this.#options.read(APPEND, [stringifyExact(rows)]);
+    await this.#options.write(APPEND, [stringifyExact(rows)]);
   }
 
   async read(query: AuditQuery): Promise<StoredLine[]> {
-    const { order, after } = query;
-    const { sql, values } = readStatement(query, order === 'newest' ? { below: after } : { above: after }, DIALECT);
-    const { name, log } = this.#options;
-    return (await this.#options.read(sql, values)).flatMap((row) => {
-      const line = lineOf(row);
-      if (line === undefined) log.error('audit_line_unreadable', { path: name, seq: Number(row['seq']) });
-      return line ?? [];
+    return readInWindows(query, {
+      range: async () => this.#range(),
+      rows: async (between, limit) => {
+        const { sql, values } = readStatement({ ...query, limit }, between, DIALECT);
+        return this.#options.read(sql, values);
+      },
+      onUnreadable: (seq) => this.#options.log.error('audit_line_unreadable', { path: this.#options.name, seq }),
+      next: (size, tookMs) => (tookMs < FAST_MS ? GROWTH * size : tookMs > SLOW_MS ? Math.ceil(size / GROWTH) : size),
     });
   }
 
@@ -113,12 +118,17 @@ export class PostgresAudit implements AuditLog {
     if (this.#sweeps.isDue(before)) await this.#sweep(before);
   }
 
-  async #sweep(before: number): Promise<void> {
+  async #range(): Promise<{ oldest: number; newest: number } | undefined> {
     const [range] = await this.#options.read(RANGE, []);
+    const { oldest, newest } = range ?? {};
     // Without lines, both are null.
-    const [oldest, newest] = [Number(range?.['oldest']), Number(range?.['newest'])];
+    return oldest == null ? undefined : { oldest: Number(oldest), newest: Number(newest) };
+  }
+
+  async #sweep(before: number): Promise<void> {
+    const { oldest, newest } = (await this.#range()) ?? { oldest: 0, newest: 0 };
     for (let above = oldest - 1; above < newest;) {
-      const end = above + READ_AT_ONCE;
+      const end = above + FIRST_WINDOW;
       const [row] = await this.#options.read(DELETE_OLD, [above, end, before]);
       if (Number(row?.['deleted']) < DELETED_AT_ONCE) above = end;
     }
@@ -139,6 +149,6 @@ export class PostgresAudit implements AuditLog {
 export async function openAuditToRead(url: string): Promise<AuditToRead> {
   const { name, read, close } = await openToLook(url);
   const [row] = await read(`SELECT to_regclass('${SCHEMA}.audit') IS NOT NULL AS is_there`);
-  const audit = new PostgresAudit({ name, read, log: stderrLog({ logLevel: 'warn', logFormat: 'auto' }) });
+  const audit = new PostgresAudit({ name, read, write: read, log: stderrLog({ logLevel: 'warn', logFormat: 'auto' }) });
   return { name, read: async (query) => (row?.['is_there'] === true ? audit.read(query) : []), close };
 }

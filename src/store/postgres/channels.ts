@@ -6,3 +6,5 @@ export const SERVERS_CHANNEL = 'meanwhile_servers';
 export const WORK_CHANNEL = 'meanwhile_work';
 /** The history has new entries. */
 export const HISTORY_CHANNEL = 'meanwhile_history';
+/** Tokens of an account have changed; with its principal and server, if they are short enough. */
+export const ACCOUNTS_CHANNEL = 'meanwhile_accounts';

@@ -56,7 +56,7 @@ function claimHolds(leaseHolds: string): string {
   return `EXISTS (SELECT FROM ${SCHEMA}.leases WHERE leases.gateway = claims.gateway AND ${leaseHolds})`;
 }
 
-function holdsWithin(until: string, graceMs: string): string {
+export function holdsWithin(until: string, graceMs: string): string {
   return `${until} + ${graceMs}::double precision * interval '1 millisecond' > statement_timestamp()`;
 }
 
@@ -175,6 +175,7 @@ export class Cluster implements ClusterStore {
     const { clock, db, log } = this.#options;
     const begun = clock.now();
     const row = await this.#join();
+    this.#leaseEnds = begun + this.leaseMs;
     const difference = this.#clockDifference(begun, row);
     if (Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS) {
       await this.leave();
@@ -191,13 +192,11 @@ export class Cluster implements ClusterStore {
   }
 
   async #join(): Promise<Row | undefined> {
-    const { clock, db, lastTurn } = this.#options;
-    const begun = clock.now();
+    const { db, lastTurn } = this.#options;
     const [row] = await db.run(JOIN, [this.gatewayId, this.leaseMs, lastTurn(), this.#address], 'lease');
     this.#key = Buffer.from(String(row?.['key']), 'hex');
     // With no key, or a short one, anybody could sign.
     if (this.#key.length !== KEY_BYTES) throw noKey(db.name);
-    this.#leaseEnds = begun + this.leaseMs;
     return row;
   }
 
@@ -282,9 +281,9 @@ export class Cluster implements ClusterStore {
     if (this.#hasLeft) throw this.#options.db.closed();
     const { log, clock, held, forget } = this.#options;
     const begun = clock.now();
-    const claims = held();
     const row = await this.#renew(usage);
     this.#watchClock(this.#clockDifference(begun, row ?? (await this.#join())));
+    const claims = held();
     // Others may have claimed something before they could see that the lease is renewed, although it was renewed in time.
     const isLate = clock.now() >= this.#leaseEnds;
     if (row?.['held'] !== true || isLate) {
@@ -294,6 +293,7 @@ export class Cluster implements ClusterStore {
       await this.#checkAddress();
     }
     if (begun < this.#compareUntil) await this.#findLost(claims);
+    // Not before it is known what was lost: until then nothing may be said of it.
     this.#leaseEnds = begun + this.leaseMs;
     const lost = claims.filter((claim) => claim.lost);
     for (const claim of lost) forget(claim);

@@ -61,7 +61,7 @@ const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] 
   [
     /^53300$/,
     'STORE_UNUSABLE',
-    'a gateway needs 7 connections: raise max_connections of the server and CONNECTION LIMIT of user and database, or stop ' +
+    'a gateway needs 7 connections, 8 with `audit`: raise max_connections of the server and CONNECTION LIMIT of user and database, or stop ' +
       'others that use them',
   ],
 ];

@@ -1,8 +1,16 @@
 /** The queue of notifications in the database. All gateways add to it, and each sends what it has claimed. */
 
-import { randomUUID } from 'node:crypto';
 import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../core/ports.ts';
-import { claimedNotice, noticeState, noticeValues, outboxStatements } from '../outbox/sql.ts';
+import {
+  CLAIM_GATEWAY,
+  claimedNotice,
+  countWaiting,
+  newClaim,
+  noticeState,
+  noticeValues,
+  outboxStatements,
+} from '../outbox/sql.ts';
+import { holdsWithin } from './cluster.ts';
 import type { Database } from './database.ts';
 import type { Row, Value } from './driver.ts';
 import { SCHEMA } from './schema.ts';
@@ -13,13 +21,17 @@ const SQL = outboxStatements({
   listOf: (parameter) => `SELECT value FROM json_array_elements_text(${parameter}::text::json)`,
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   noLimit: '',
+  isGone: `NOT EXISTS (SELECT FROM ${SCHEMA}.leases
+    WHERE leases.gateway = ${CLAIM_GATEWAY} AND ${holdsWithin('leases.until', '$3')})`,
 });
 
 export class PostgresOutbox implements Outbox {
   readonly #db: Database;
+  readonly #gateway: string;
 
-  constructor(db: Database) {
+  constructor(db: Database, gateway: string) {
     this.#db = db;
+    this.#gateway = gateway;
   }
 
   async add(notices: readonly QueuedNotice[]): Promise<void> {
@@ -39,7 +51,11 @@ export class PostgresOutbox implements Outbox {
 
   /** If the answer is lost, they are claimed all the same, and are due again when the claim ends. */
   async claim({ target, now, until, limit }: NoticeClaim): Promise<ClaimedNotice[]> {
-    return (await this.#run(SQL.claim, until, randomUUID(), target, now, limit)).map(claimedNotice);
+    return (await this.#run(SQL.claim, until, newClaim(this.#gateway), target, now, limit)).map(claimedNotice);
+  }
+
+  async reclaim(now: number, graceMs: number): Promise<void> {
+    await this.#run(SQL.reclaim, now, this.#gateway, graceMs);
   }
 
   async postpone(
@@ -61,9 +77,9 @@ export class PostgresOutbox implements Outbox {
     return (await this.#run(SQL.list, limit)).map(noticeState);
   }
 
-  async trim(now: number, most: number): Promise<void> {
+  async trim(now: number, most: number): Promise<ReadonlyMap<string, number>> {
     await this.#run(SQL.trimOld, now);
-    await this.#run(SQL.trimMost, most);
+    return countWaiting(await this.#run(SQL.trimMost, most));
   }
 
   /** Every statement may be made twice. */

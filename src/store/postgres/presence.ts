@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { within } from '../../lib/timers.ts';
-import { HISTORY_CHANNEL, SERVERS_CHANNEL, WORK_CHANNEL } from './channels.ts';
+import { ACCOUNTS_CHANNEL, HISTORY_CHANNEL, SERVERS_CHANNEL, WORK_CHANNEL } from './channels.ts';
 import { type Database, RETRY_MS } from './database.ts';
 import type { Client } from './driver.ts';
 
@@ -11,7 +11,7 @@ const RETURN_MS = 1000;
 /** Without an answer by then the connection hangs. */
 const ANSWER_MS = 3000;
 
-const CHANNELS = [SERVERS_CHANNEL, WORK_CHANNEL, HISTORY_CHANNEL];
+const CHANNELS = [SERVERS_CHANNEL, WORK_CHANNEL, HISTORY_CHANNEL, ACCOUNTS_CHANNEL];
 
 export interface PresenceOptions {
   db: Database;
@@ -22,6 +22,8 @@ export interface PresenceOptions {
   onWorkLeft: (gateway: string | undefined) => void;
   /** Told the id of the gateway that wrote to the history; nothing if something may have been missed. */
   onHistory: (gateway: string | undefined) => void;
+  /** Told which tokens a gateway has changed; nothing if something may have been missed. */
+  onAccounts: (notice: string | undefined) => void;
 }
 
 export class Presence {
@@ -74,10 +76,11 @@ export class Presence {
   }
 
   #told(channel: string, gateway: string | undefined): void {
-    const { onServersChanged, onWorkLeft, onHistory } = this.#options;
+    const { onServersChanged, onWorkLeft, onHistory, onAccounts } = this.#options;
     if (channel === SERVERS_CHANNEL) onServersChanged(gateway);
     else if (channel === WORK_CHANNEL) onWorkLeft(gateway);
-    else onHistory(gateway);
+    else if (channel === HISTORY_CHANNEL) onHistory(gateway);
+    else onAccounts(gateway);
   }
 
   async #comeBack(lost: Client): Promise<void> {

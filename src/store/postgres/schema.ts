@@ -103,6 +103,21 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX outbox_by_time ON meanwhile.outbox (due_at, target) WHERE state = 'waiting';
   CREATE INDEX outbox_by_subject ON meanwhile.outbox (subject) WHERE state = 'waiting';
   `,
+  // Lines of a person, tool or session may be few among very many. Lines are written in batches, so that these indexes cost little.
+  `
+  CREATE INDEX audit_by_answerer ON meanwhile.audit (answerer, seq) WHERE answerer IS NOT NULL;
+  CREATE INDEX audit_by_server ON meanwhile.audit (server, seq) WHERE server IS NOT NULL;
+  CREATE INDEX audit_by_tool ON meanwhile.audit (tool, seq) WHERE tool IS NOT NULL;
+  CREATE INDEX audit_by_session ON meanwhile.audit (session_id, seq) WHERE session_id IS NOT NULL;
+  CREATE INDEX outbox_claimed ON meanwhile.outbox (claim) WHERE claim IS NOT NULL;
+  `,
+  // Accounts at servers that authorize their clients. `data` is encrypted.
+  `
+  CREATE TABLE meanwhile.accounts (kind text NOT NULL, id text COLLATE "C" NOT NULL, principal text COLLATE "C" NOT NULL,
+    server text COLLATE "C" NOT NULL, version text NOT NULL, created_at double precision NOT NULL,
+    keep_until double precision, claim text, claim_until double precision, data text NOT NULL, PRIMARY KEY (kind, id));
+  CREATE INDEX accounts_by_principal ON meanwhile.accounts (kind, principal, server);
+  `,
 ];
 
 /** The oldest version that has all that the statements need: `gen_random_uuid` came last. */

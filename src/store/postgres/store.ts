@@ -22,6 +22,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Records } from '../queue.ts';
 import { StoreError } from '../store-error.ts';
 import { TOO_LARGE } from '../trim.ts';
+import { PostgresAccounts } from './accounts.ts';
 import { CleanUp } from './clean-up.ts';
 import { claimHoldsWithin, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
@@ -89,10 +90,13 @@ export class PostgresStore implements Store {
   readonly cleanUp: CleanUp;
   readonly history: PostgresHistory;
   readonly outbox: PostgresOutbox;
+  readonly accounts: PostgresAccounts;
   readonly #db: Database;
   readonly #log: Log;
   readonly #reader: RecordReader;
   readonly #writer: Writer;
+  /** Keyed by the writer's promise for the commit. */
+  readonly #committing = new WeakMap<Promise<void>, Promise<void>>();
   readonly #servers: SharedServers;
   /** `undefined` while it is being claimed. */
   readonly #claims = new Map<string, Claim | undefined>();
@@ -124,7 +128,8 @@ export class PostgresStore implements Store {
     });
     const { gatewayId: gateway } = this.cluster;
     this.history = new PostgresHistory({ db, gateway, log });
-    this.outbox = new PostgresOutbox(db);
+    this.outbox = new PostgresOutbox(db, gateway);
+    this.accounts = new PostgresAccounts(db, gateway);
     this.#servers = new SharedServers(gateway, this.#reader);
     const onServer = (id: string, data: string | undefined): void => this.#servers.written(id, data);
     const onLost = (claim: Claim): void => {
@@ -145,6 +150,7 @@ export class PostgresStore implements Store {
         // Its own entries it has reported already.
         if (gateway !== this.cluster.gatewayId) this.history.changed();
       },
+      onAccounts: (notice) => this.accounts.told(notice),
     });
     try {
       await this.cluster.join();
@@ -161,9 +167,12 @@ export class PostgresStore implements Store {
   async openAudit(): Promise<AuditLog> {
     const { PostgresAudit } = await import('./audit.ts');
     const { name } = this.#db;
+    // Fails now, not in the middle of the work, if the server does not accept one more connection.
+    await this.#db.read('SELECT', [], 'audit');
     return new PostgresAudit({
       name,
-      read: async (sql, values) => this.#db.read(sql, values, 'history'),
+      read: async (sql, values) => this.#db.read(sql, values, 'audit'),
+      write: async (sql, values) => this.#db.read(sql, values, 'history'),
       log: this.#log,
     });
   }
@@ -247,13 +256,30 @@ export class PostgresStore implements Store {
   }
 
   #settled(claim: Claim): Promise<void> {
-    // A commit shows whether the session is still claimed.
-    if (this.#writer.isQueued(claim)) return this.#writer.settled(claim);
-    if (!claim.lost && this.cluster.holdsLease) return this.#writer.settled(claim);
-    const certain = this.#certain(claim);
+    const isQueued = this.#writer.isQueued(claim);
+    if (!isQueued && this.#isHeld(claim)) return this.#writer.settled(claim);
+    const certain = isQueued ? this.#committed(claim) : this.#certain(claim);
     // Like any commit: one that nobody waits for must not crash the process.
     certain.catch(() => {});
     return certain;
+  }
+
+  #isHeld(claim: Claim): boolean {
+    return !claim.lost && this.cluster.holdsLease;
+  }
+
+  /**
+   * A commit shows that the session was claimed when it was made. If this program was stopped before it heard of that, another
+   * gateway may have gone on with what is stored, and this one must not act on it as well.
+   */
+  #committed(claim: Claim): Promise<void> {
+    const written = this.#writer.settled(claim);
+    // Waiters of one commit share one promise.
+    const known = this.#committing.get(written);
+    if (known !== undefined) return known;
+    const committed = written.then(() => (this.#isHeld(claim) ? undefined : this.#certain(claim)));
+    this.#committing.set(written, committed);
+    return committed;
   }
 
   /** While this gateway alone cannot reach the database, another one may have the session. */

@@ -8,12 +8,14 @@ import type Libsql from 'libsql';
 import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
 import type { AuditLog, AuditQuery } from '../../core/ports.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
-import { lineOf, rowOf } from '../audit/row.ts';
+import { rowOf } from '../audit/row.ts';
 import { readStatement, type Dialect } from '../audit/sql.ts';
 import { Sweeps } from '../audit/sweeps.ts';
+import { FIRST_WINDOW, readInWindows } from '../audit/windows.ts';
 import type { Statement } from '../history/sql.ts';
 import type { AuditToRead } from '../audit/to-read.ts';
-import { fileOf, openToLook, toStoreError } from './database.ts';
+import { CheckedStatements, type Row } from './checked-statements.ts';
+import { fileOf, openToLook } from './database.ts';
 import { DIALECT as HISTORY_DIALECT } from './history.ts';
 import { PreparedStatements } from './statements.ts';
 import { transaction } from './transaction.ts';
@@ -28,8 +30,6 @@ const SIZE_CHECKS = 16;
 const TRIM_TO = 0.95;
 /** How many lines are deleted in one go. */
 const DELETED_AT_ONCE = 500;
-/** How many lines are looked at in one go. */
-const READ_AT_ONCE = 10_000;
 
 const COLUMNS = [
   'gateway',
@@ -67,6 +67,7 @@ export interface SqliteAuditOptions {
 export class SqliteAudit implements AuditLog {
   readonly #db: Libsql.Database;
   readonly #prepared: PreparedStatements;
+  readonly #statements: CheckedStatements;
   readonly #options: SqliteAuditOptions;
   readonly #mostBytes: number;
   /** What was written since the size was last looked at. */
@@ -76,13 +77,14 @@ export class SqliteAudit implements AuditLog {
   constructor(db: Libsql.Database, prepared: PreparedStatements, options: SqliteAuditOptions) {
     this.#db = db;
     this.#prepared = prepared;
+    this.#statements = new CheckedStatements(prepared, options.path);
     this.#options = options;
     this.#mostBytes = options.maxBytes * FILE_SHARE;
   }
 
   async append(lines: readonly AuditLine[]): Promise<void> {
     if (lines.length === 0) return;
-    this.#try(() => {
+    this.#statements.check(() => {
       const rows = lines.map((line) => rowOf(line, DIALECT));
       transaction(this.#db, () => {
         const { newest } = this.#prepared.get(NUMBER).get(rows.length) as { newest: number };
@@ -100,22 +102,23 @@ export class SqliteAudit implements AuditLog {
   }
 
   async read(query: AuditQuery): Promise<StoredLine[]> {
-    const { oldest, newest } = this.#rows({ sql: RANGE, values: [] })[0] as { oldest: number; newest: number };
-    if (oldest === null) return [];
-    const found: StoredLine[] = [];
-    const isDown = query.order === 'newest';
-    const step = isDown ? -READ_AT_ONCE : READ_AT_ONCE;
-    const edge = isDown ? newest + 1 : oldest - 1;
-    const { after = edge } = query;
-    // The number of the last line that was looked at.
-    for (let at = isDown ? Math.min(after, edge) : Math.max(after, edge); ;) {
-      const end = at + step;
-      const between = isDown ? { above: end - 1, below: at } : { above: at, below: end + 1 };
-      found.push(...this.#lines(readStatement({ ...query, limit: query.limit - found.length }, between, DIALECT)));
-      at = end;
-      if (found.length >= query.limit || (isDown ? at <= oldest : at >= newest)) return found;
-      await nextTurn();
-    }
+    return readInWindows(query, {
+      range: async () => {
+        const { oldest, newest } = this.#rows({ sql: RANGE, values: [] })[0] as {
+          oldest: number | null;
+          newest: number;
+        };
+        return oldest === null ? undefined : { oldest, newest };
+      },
+      rows: async (between, limit) => {
+        const found = this.#rows(readStatement({ ...query, limit }, between, DIALECT));
+        await nextTurn();
+        return found;
+      },
+      onUnreadable: (seq) => this.#options.log.error('audit_line_unreadable', { path: this.#options.path, seq }),
+      // Nothing else is done meanwhile.
+      next: (size) => size,
+    });
   }
 
   async trim(before: number, maxBytes: number): Promise<void> {
@@ -135,7 +138,7 @@ export class SqliteAudit implements AuditLog {
   async #sweep(before: number): Promise<void> {
     const { oldest, newest } = this.#rows({ sql: RANGE, values: [] })[0] as { oldest: number | null; newest: number };
     for (let above = (oldest ?? newest) - 1; above < newest;) {
-      const end = above + READ_AT_ONCE;
+      const end = above + FIRST_WINDOW;
       if (this.#deleteOld(above, end, before) < DELETED_AT_ONCE) above = end;
       await nextTurn();
     }
@@ -144,7 +147,7 @@ export class SqliteAudit implements AuditLog {
   /** How many lines were deleted. */
   #deleteOld(above: number, end: number, before: number): number {
     let rows: { bytes: number }[] = [];
-    this.#try(() =>
+    this.#statements.check(() =>
       transaction(this.#db, () => {
         rows = this.#prepared.get(DELETE_OLD).all(above, end, before) as { bytes: number }[];
         if (rows.length > 0) this.#prepared.get(SIZE).run(-rows.reduce((sum, { bytes }) => sum + bytes, 0));
@@ -164,7 +167,7 @@ export class SqliteAudit implements AuditLog {
       last = row.seq;
     }
     if (deleted === 0) return { deleted, freed };
-    this.#try(() =>
+    this.#statements.check(() =>
       transaction(this.#db, () => {
         this.#prepared.get(DELETE).run(last);
         this.#prepared.get(SIZE).run(-freed);
@@ -173,26 +176,8 @@ export class SqliteAudit implements AuditLog {
     return { deleted, freed };
   }
 
-  #lines(statement: Statement): StoredLine[] {
-    return this.#rows(statement).flatMap((row) => {
-      const line = lineOf(row);
-      if (line === undefined) {
-        this.#options.log.error('audit_line_unreadable', { path: this.#options.path, seq: Number(row['seq']) });
-      }
-      return line ?? [];
-    });
-  }
-
-  #rows({ sql, values }: Statement): Record<string, unknown>[] {
-    return this.#try(() => this.#prepared.get(sql).all(...values) as Record<string, unknown>[]);
-  }
-
-  #try<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw toStoreError(this.#options.path, error);
-    }
+  #rows({ sql, values }: Statement): Row[] {
+    return this.#statements.rows(sql, ...values);
   }
 }
 

@@ -19,8 +19,8 @@ import {
   type Dialect,
   type Statement,
 } from '../history/sql.ts';
-import { StoreError } from '../store-error.ts';
-import { failedWith, toStoreError } from './database.ts';
+import { CheckedStatements, type Row } from './checked-statements.ts';
+import { failedWith } from './database.ts';
 import type { PreparedStatements } from './statements.ts';
 import { transaction } from './transaction.ts';
 
@@ -92,6 +92,7 @@ export interface SqliteHistoryOptions {
 export class SqliteHistory implements History {
   readonly #db: Libsql.Database;
   readonly #prepared: PreparedStatements;
+  readonly #statements: CheckedStatements;
   readonly #options: SqliteHistoryOptions;
   readonly #mostBytes: number;
   /** Tells the entries of this run of the program from those of earlier ones. */
@@ -103,6 +104,7 @@ export class SqliteHistory implements History {
   constructor(db: Libsql.Database, prepared: PreparedStatements, options: SqliteHistoryOptions) {
     this.#db = db;
     this.#prepared = prepared;
+    this.#statements = new CheckedStatements(prepared, options.path);
     this.#options = options;
     this.#mostBytes = options.maxBytes * FILE_SHARE;
   }
@@ -112,10 +114,10 @@ export class SqliteHistory implements History {
     try {
       this.#put(writes);
     } catch (error) {
-      if (!failedWith(error, 'SQLITE_FULL')) throw this.#failure(error);
+      if (!failedWith(error, 'SQLITE_FULL')) throw this.#statements.failure(error);
       // What is new is worth more than what is old; and other records need the room more than either.
       this.#deleteHalf();
-      this.#try(() => this.#put(writes));
+      this.#statements.check(() => this.#put(writes));
     }
     if (this.#written > this.#mostBytes / SIZE_CHECKS) await this.trim(-Infinity, this.#mostBytes);
     this.#told();
@@ -177,7 +179,7 @@ export class SqliteHistory implements History {
 
   /** No other gateway uses the file, so what an earlier run wrote is nobody's. */
   async endLost(now: number): Promise<void> {
-    this.#try(() =>
+    this.#statements.check(() =>
       transaction(this.#db, () => {
         const { changes } = this.#prepared.get(END_LOST).run(now, this.#run);
         if (changes > 0) this.#nextNumbers(changes);
@@ -220,7 +222,7 @@ export class SqliteHistory implements History {
     }[];
     let [deleted, freed, last] = [0, 0, 0];
     if (rows.length === 0) return { deleted, freed };
-    this.#try(() =>
+    this.#statements.check(() =>
       transaction(this.#db, () => {
         for (const row of rows) {
           if (freed >= bytes) break;
@@ -245,20 +247,8 @@ export class SqliteHistory implements History {
     });
   }
 
-  #rows({ sql, values }: Statement): Record<string, unknown>[] {
-    return this.#try(() => this.#prepared.get(sql).all(...values) as Record<string, unknown>[]);
-  }
-
-  #try<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      throw this.#failure(error);
-    }
-  }
-
-  #failure(error: unknown): StoreError {
-    return error instanceof StoreError ? error : toStoreError(this.#options.path, error);
+  #rows({ sql, values }: Statement): Row[] {
+    return this.#statements.rows(sql, ...values);
   }
 
   #told(): void {

@@ -147,6 +147,13 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX outbox_by_time ON outbox (due_at, target) WHERE state = 'waiting';
   CREATE INDEX outbox_by_subject ON outbox (subject) WHERE state = 'waiting';
   `,
+  // Accounts at servers that authorize their clients. `data` is encrypted.
+  `
+  CREATE TABLE accounts (kind TEXT NOT NULL, id TEXT NOT NULL, principal TEXT NOT NULL, server TEXT NOT NULL,
+    version TEXT NOT NULL, created_at INTEGER NOT NULL, keep_until INTEGER, claim TEXT, claim_until INTEGER,
+    data TEXT NOT NULL, PRIMARY KEY (kind, id));
+  CREATE INDEX accounts_by_principal ON accounts (kind, principal, server);
+  `,
 ];
 
 /** Brings the store up to date with all steps or none, or refuses it untouched when a newer version of the program wrote it. */

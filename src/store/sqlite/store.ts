@@ -17,6 +17,7 @@ import type {
 } from '../../core/ports.ts';
 import type { Log } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
+import { SqliteAccounts } from './accounts.ts';
 import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
 import { SqliteHistory } from './history.ts';
@@ -84,6 +85,7 @@ export class SqliteStore implements Store {
   readonly cluster = undefined;
   readonly history: SqliteHistory;
   readonly outbox: SqliteOutbox;
+  readonly accounts: SqliteAccounts;
   readonly #claimed = new Set<string>();
   readonly #db: Libsql.Database;
   readonly #options: SqliteStoreOptions;
@@ -106,6 +108,7 @@ export class SqliteStore implements Store {
     this.#fitting = new Fitting(prepared);
     this.history = new SqliteHistory(db, prepared, { path, maxBytes, log });
     this.outbox = new SqliteOutbox(db, prepared, path);
+    this.accounts = new SqliteAccounts(prepared, path);
     this.#writer = new Writer(db, this.#statements, { path, log, maxBytes, observed });
   }
 

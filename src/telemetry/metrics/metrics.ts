@@ -76,6 +76,11 @@ export class Metrics {
     'target',
     'outcome',
   );
+  readonly #refused = counter(
+    'meanwhile_quota_refusals',
+    'Requests and questions refused because of a quota.',
+    'quota',
+  );
   readonly #gateway: Gateway;
   /** The names of the servers in the config file. */
   readonly #configured: ReadonlySet<string>;
@@ -115,8 +120,12 @@ export class Metrics {
     this.#forwarded.add(1, outcome);
   }
 
-  notificationSent(target: string, outcome: string): void {
-    this.#notifications.add(1, target, outcome);
+  notificationSent(target: string, outcome: string, count: number): void {
+    this.#notifications.add(count, target, outcome);
+  }
+
+  quotaRefused(quota: string): void {
+    this.#refused.add(1, quota);
   }
 
   /** All metrics as text. */
@@ -132,6 +141,7 @@ export class Metrics {
       this.#commits,
       this.#forwarded,
       this.#notifications,
+      this.#refused,
       ...state,
       ...processMetrics(),
     ]);

@@ -1,27 +1,33 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createLog } from '../../../src/lib/log.ts';
-import { loadConfig, startHttp, type Config } from '../../../src/main.ts';
+import { startHttp } from '../../../src/main.ts';
+import { signInWith } from '../../auth/sign-in/browser.ts';
+import { configFor, SERVER } from './config.ts';
 import { untouchedForm } from './form.ts';
 import type { BeforeAnswer, Json, Tool, Way } from './way.ts';
 
-const SERVER = 'suite';
+/** A server that refuses after each sign-in has to be given up. */
+const MAX_SIGN_INS = 5;
 
 interface Waiting {
-  elicitations: { requestId: string; requestedSchema?: Json }[];
+  elicitations: { requestId: string; requestedSchema?: Json; url?: string }[];
   sampling_requests: { requestId: string }[];
 }
 
 /** A gateway with the suite's server behind it, and in front of it a client that can call tools and nothing else. */
-export async function throughGateway(url: string, beforeAnswer: BeforeAnswer): Promise<Way> {
-  const gateway = await startHttp(await configFor(url), createLog('silent'));
+export async function throughGateway(url: string, beforeAnswer: BeforeAnswer, auth?: Json): Promise<Way> {
+  const gateway = await startHttp(await configFor(url, auth), createLog('silent'));
   const client = new Client({ name: 'plain', version: '1.0.0' });
   await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)));
 
-  const call = async (name: string, args: Json): Promise<Json> => {
+  /** Only calls wait for a sign-in: other requests are made again after it. */
+  const call = async (name: string, args: Json, signIns = 0): Promise<Json> => {
     const result = await client.callTool({ name, arguments: args });
+    const [link] = /http:\S+\/oauth\/start\/[\w-]+/.exec(result.isError ? JSON.stringify(result.content) : '') ?? [];
+    if (link !== undefined && signIns < MAX_SIGN_INS) {
+      await signInWith(link);
+      return call(name, args, signIns + 1);
+    }
     if (result.isError) throw new Error(`${name} failed: ${JSON.stringify(result.content)}`);
     return result;
   };
@@ -30,7 +36,11 @@ export async function throughGateway(url: string, beforeAnswer: BeforeAnswer): P
 
   const answer = async ({ elicitations, sampling_requests }: Waiting): Promise<void> => {
     await beforeAnswer();
-    for (const { requestId, requestedSchema } of elicitations) {
+    for (const { requestId, requestedSchema, url: link } of elicitations) {
+      if (link !== undefined) {
+        await signInWith(link);
+        continue;
+      }
       const content = untouchedForm(requestedSchema);
       await call('respond_to_elicitation', { request_id: requestId, action: 'accept', content });
     }
@@ -61,19 +71,6 @@ export async function throughGateway(url: string, beforeAnswer: BeforeAnswer): P
       await gateway.close();
     },
   };
-}
-
-/** Nothing of the machine's own configuration gets in. */
-async function configFor(url: string): Promise<Config> {
-  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-conformance-'));
-  try {
-    const file = join(folder, 'meanwhile.json');
-    const meanwhile = { port: 0, store: ':memory:' };
-    await writeFile(file, JSON.stringify({ mcpServers: { [SERVER]: { url } }, meanwhile }));
-    return await loadConfig({ flags: { config: file }, env: {}, cwd: folder });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
 }
 
 /** What the gateway says under this key in one of the blocks of its reply. */

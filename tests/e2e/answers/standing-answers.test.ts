@@ -41,7 +41,7 @@ test('G-3: no rule opens a link, or enters a secret', async () => {
   expect((await call('ask', { message: 'Who?', field: 'password' })).elicitations).toHaveLength(2);
   expect(gateway.logs.find(({ event }) => event === 'standing_answer_not_used')?.data).toMatchObject({
     rule: 'the name',
-    reason: "the field 'password' looks like a secret; a person has to answer",
+    reason: "the field 'password' looks like a secret; a person must answer",
   });
 });
 

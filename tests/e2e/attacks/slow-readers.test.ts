@@ -49,7 +49,7 @@ test('X-3: an HTTP server that takes no notifications is given up', { timeout: A
   const client = await rawSession(direct);
   await post(direct, toolCall('any', {}, 'first'), client.headers);
   for (let sent = 0; sent < 15; sent += 1) await post(direct, LARGE, client.headers);
-  await expect.poll(() => attack.program.stderr.join('\n'), LONG).toContain('does not take what it is sent');
+  await expect.poll(() => attack.program.stderr.join('\n'), LONG).toContain('does not read its input');
   await attack.expectUnharmed();
 });
 

@@ -59,7 +59,7 @@ test('G-5: kill -9 loses no line that was written; the store is read without a g
   expect(shown(before).at(-1)).toBe('call began slow');
   const cannotFollow = await audit('--follow');
   expect(cannotFollow.code).toBe(1);
-  expect(cannotFollow.stderr).toContain('no gateway is running that could be followed');
+  expect(cannotFollow.stderr).toContain('--follow needs a running gateway');
 
   const second = await serveProgram(flags);
   const following = await startProgram(['audit', '--follow', '--json', '--limit', '0', ...flags]);
@@ -118,7 +118,7 @@ test('G-5: mistakes on the command line are explained', async () => {
     [['--since', 'yesterday'], /--since: expected a time such as 2h/],
     [['--limit', 'all'], /--limit: expected a whole number/],
     [['a', 'b'], /unexpected argument 'b'/],
-    [['--stdio', '--store', 'x.db'], /--stdio names the store/],
+    [['--stdio', '--store', 'x.db'], /--stdio selects the store/],
   ] as const) {
     const { code, stderr } = await audit(...args);
     expect(code, stderr).toBe(2);

@@ -133,13 +133,13 @@ test('C-3: a server that cannot be reached, or goes away, is a failure that says
   const away = await runCommand(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x']);
   expect(away.code).toBe(1);
   expect(away.stderr).toContain('cannot reach http://127.0.0.1:1/mcp');
-  expect(away.stderr).toContain('nothing listens there');
+  expect(away.stderr).toContain('no program listens there');
   const json = await runCommand(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x', '--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'unreachable' } });
 
   const missing = await runCommand(['call', 'no-such-program --flag', 'echo']);
   expect(missing.code).toBe(1);
-  expect(missing.stderr).toContain('is the program installed, and on the PATH?');
+  expect(missing.stderr).toContain('check that the program is installed and on the PATH');
 });
 
 test('C-3: --timeout ends a call, on the server too, with its own exit code', async () => {
@@ -209,7 +209,7 @@ test.each(WRONG)('C-3: wrong usage %j exits with 2 and says why', async (args, .
   const { code, stdout, stderr } = await runCommand(['call', server.url, ...args]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   for (const part of about) expect(stderr).toContain(part);
-  expect(stderr).toContain('meanwhile call --help shows what there is');
+  expect(stderr).toContain('see meanwhile call --help');
   expect(server.state.calls).toEqual([]);
   const json = await runCommand(['call', server.url, ...args, '--json']);
   expect(json.code).toBe(2);

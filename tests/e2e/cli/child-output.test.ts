@@ -43,7 +43,7 @@ test('C-3: doctor reports a server that writes text to standard output, with the
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✗ /m);
   expect(stdout).toContain(
-    'problem: it writes text to standard output, where only messages belong: "Server starting …"',
+    'problem: it writes text to standard output, which is reserved for messages: "Server starting …"',
   );
   expect(stdout).toContain('and 1 more line');
   expect(stdout).toMatch(/fix: .*standard error/);

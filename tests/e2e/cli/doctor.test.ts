@@ -51,11 +51,13 @@ test('C-3: doctor tells what is wrong, with a fix, and exits with 1', async () =
   const about = (name: string): string =>
     stdout.split(/^(?=[✓✗] )/m).find((each) => each.startsWith(`✗ ${name}`)) ?? '';
   expect(stdout).toContain('✓ fine');
-  expect(about('away')).toMatch(/problem: .*ECONNREFUSED[\s\S]*fix: nothing listens there/);
+  expect(about('away')).toMatch(/problem: .*ECONNREFUSED[\s\S]*fix: no program listens there/);
   expect(about('locked')).toMatch(/problem: .*401[\s\S]*fix: .*--header 'Authorization/);
   expect(about('lost')).toMatch(/problem: [\s\S]*fix: .*many servers are at \/mcp/);
-  expect(about('missing')).toMatch(/problem: .*no-such-program[\s\S]*fix: is the program installed/);
-  expect(about('dying')).toMatch(/problem: .*exited with code 1[\s\S]*fix: it ended instead of serving/);
+  expect(about('missing')).toMatch(/problem: .*no-such-program[\s\S]*fix: check that the program is installed/);
+  expect(about('dying')).toMatch(
+    /problem: .*exited with code 1[\s\S]*fix: run the command by hand to see why it exits/,
+  );
 
   const json = await runCommand(['doctor', '--config', config, '--json']);
   expect(json.code).toBe(1);
@@ -95,7 +97,9 @@ test('C-3: --timeout of doctor is for each server: one that is silent gets a pro
   const { code, stdout } = await runCommand(['doctor', '--config', config, '--timeout', '3']);
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✓ fine {2}.*tools/m);
-  expect(stdout).toMatch(/^✗ silent\n {2}problem: no MCP answer within 3s\n {2}fix: it started but does not answer/m);
+  expect(stdout).toMatch(
+    /^✗ silent\n {2}problem: no MCP answer within 3s\n {2}fix: the program started but does not answer/m,
+  );
   // As they become known, not as the file has them.
   expect(stdout.indexOf('fine')).toBeLessThan(stdout.indexOf('silent'));
 
@@ -114,7 +118,7 @@ test('C-3: who interrupts doctor keeps what is known so far', async () => {
   await expect.poll(() => program.stdout.join('\n'), { timeout: 10_000 }).toContain('✓ fine');
   program.child.kill('SIGINT');
   expect(await program.exited).toBe(130);
-  expect(program.stderr).toEqual(['meanwhile: interrupted; not known: silent']);
+  expect(program.stderr).toEqual(['meanwhile: interrupted; not examined: silent']);
 
   const log = join(await temporaryFolder(), 'started');
   const json = await startProgram(['doctor', `TEST_START_LOG='${log}' ${SILENT.command} -e '${TELL_START}'`, '--json']);
@@ -122,7 +126,7 @@ test('C-3: who interrupts doctor keeps what is known so far', async () => {
   json.child.kill('SIGINT');
   expect(await json.exited).toBe(130);
   expect(JSON.parse(json.stdout.join('\n'))).toMatchObject({
-    servers: [{ ok: false, problems: [{ problem: 'interrupted before it was known' }] }],
+    servers: [{ ok: false, problems: [{ problem: 'interrupted before the result was known' }] }],
   });
 });
 

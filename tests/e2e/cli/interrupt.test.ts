@@ -114,7 +114,7 @@ test('C-3: a task that waits for an answer can be left where the server asks aga
   staying.press('C-c');
   const menu = await staying.shows('● Cancel it');
   expect(menu).not.toContain('○ Leave it running');
-  expect(menu).toContain('It cannot be left running now: a server of the older protocol would not repeat its question');
+  expect(menu).toContain('It cannot be left running: servers of the older protocol do not repeat a question');
 });
 
 test('C-3: a task of a server that is a command goes with us, so it cannot be left', async () => {
@@ -150,11 +150,11 @@ describe.each(GENERATIONS)('a task that is only looked at (%s)', (_generation, s
       const terminal = await programInTerminal(['tasks', action, ...task], { columns: 300 });
       await terminal.shows(/task \S+ \ds/);
       terminal.press('C-c');
-      expect(await terminal.shows('● Stop waiting (the task goes on; also Ctrl-C)')).toContain('○ Cancel the task');
+      expect(await terminal.shows('● Stop waiting (the task continues; also Ctrl-C)')).toContain('○ Cancel the task');
       terminal.press('C-c');
       const { code, screen } = await terminal.ended();
       expect(code).toBe(130);
-      expect(screen).toContain('stopped waiting; the task goes on');
+      expect(screen).toContain('stopped waiting; the task continues');
       expect(screen).toContain(`tasks result ${server.url} ${taskId}`);
       expect(server.state.cancelled).toEqual([]);
       server.state.release();
@@ -199,12 +199,12 @@ test.each(GENERATIONS)(
     expect(cancelled.code).toBe(4);
     expect(cancelled.screen).toContain('meanwhile: cancelled; the server has not confirmed it');
     leaving.press('Down');
-    await leaving.shows('● Leave it (not known whether the server, now away, still has it)');
+    await leaving.shows('● Leave it (the server is unreachable, and may have lost it)');
     leaving.press('Enter');
     const left = await leaving.ended();
     expect(left.code).toBe(130);
     expect(left.screen).toContain(
-      'left; the connection is lost, so it is not known whether the server still has the task',
+      'stopped waiting; the connection is lost, so it is unknown whether the server still has the task',
     );
     expect(left.screen).toMatch(/come back with: .* tasks result /);
     if (start === startTasksV1Http) expect(left.screen).toMatch(/come back with: .* --session \S+/);

@@ -115,6 +115,6 @@ test.each(['tools', 'resources', 'prompts', 'tasks', 'doctor', 'call'])(
     expect(stdout).toContain('Exit codes');
     const without = await runCommand([command]);
     expect(without.code).toBe(2);
-    expect(without.stderr).toContain(`meanwhile ${command} --help shows what there is`);
+    expect(without.stderr).toContain(`see meanwhile ${command} --help`);
   },
 );

@@ -65,7 +65,7 @@ test.each(GENERATIONS)('C-3: when the time to wait runs out, the task goes on (%
   const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
   const { code, stderr } = await runCommand(['tasks', 'result', ...task, '--timeout', '500ms']);
   expect(code).toBe(5);
-  expect(stderr).toContain('time ran out after 500ms; the task goes on');
+  expect(stderr).toContain('time ran out after 500ms; the task continues');
   expect(stderr).toContain(`tasks result ${server.url} ${taskId}`);
   server.state.release();
   expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
@@ -96,7 +96,7 @@ test('C-3: a task that nobody knows, a server without tasks, and wrong usage', a
   const { url: plain } = owned(await startV1Http());
   const none = await runCommand(['tasks', 'get', plain, 'x']);
   expect(none.code).toBe(1);
-  expect(none.stderr).toContain('this server keeps no tasks');
+  expect(none.stderr).toContain('this server does not support tasks');
   for (const args of [
     ['tasks', 'get', url],
     ['tasks', 'lst', url],
@@ -112,10 +112,10 @@ test('C-3: a task that is not known may be one of another session, and who asks 
   for (const action of ['get', 'result', 'watch', 'cancel']) {
     const { code, stderr } = await runCommand(['tasks', action, server.url, 'other']);
     expect(code).toBe(1);
-    expect(stderr).toContain('give the one that the task was made in with --session ID');
+    expect(stderr).toContain('give the session of the task with --session ID');
     const gone = await runCommand(['tasks', action, server.url, 'other', '--session', 'gone']);
     expect(gone.code).toBe(1);
-    expect(gone.stderr).toContain("the server does not know the session 'gone' any more");
+    expect(gone.stderr).toContain("the server no longer knows the session 'gone'");
     const known = await runCommand(['tasks', action, server.url, 'other', ...session]);
     expect(known.code).toBe(1);
     expect(known.stderr).not.toContain('session');

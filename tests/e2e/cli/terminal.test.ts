@@ -124,7 +124,9 @@ test.each(['a command', 'a URL'])(
 
 test('C-3: started by hand on a terminal, the gateway says that it waits for a client', async () => {
   const terminal = await programInTerminal(['stdio', '--log-level', 'silent', '--store', ':memory:']);
-  await terminal.shows('meanwhile: this is an MCP server, waiting for a client on standard input; meanwhile --help');
+  await terminal.shows(
+    'meanwhile: this is an MCP server, waiting for a client on standard input; see meanwhile --help',
+  );
   terminal.press('C-c');
   expect((await terminal.ended()).code).toBe(0);
 });

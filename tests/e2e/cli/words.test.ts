@@ -17,7 +17,9 @@ describe('of a server that cannot be reached', () => {
   test('C-3: the address is told beside the name, and the reason in words', async () => {
     const config = await configFile({ away: { url: 'http://127.0.0.1:1/sse' }, lost: { ...v1Stdio(), cwd: '/nope' } });
     const { stderr } = await runCommand(['tools', 'away', '--config', config]);
-    expect(stderr).toContain('cannot reach away (http://127.0.0.1:1/sse): connection refused (ECONNREFUSED)\nnothing');
+    expect(stderr).toContain(
+      'cannot reach away (http://127.0.0.1:1/sse): connection refused (ECONNREFUSED)\nno program',
+    );
     const { stdout } = await runCommand(['doctor', '--config', config]);
     expect(stdout).toContain('problem: http://127.0.0.1:1/sse cannot be reached: connection refused (ECONNREFUSED)');
     expect(stdout).toMatch(/the folder '\/nope' .* was not found\n {2}fix: create the folder, or correct "cwd"/);
@@ -55,10 +57,10 @@ describe('of a server that cannot be reached', () => {
     expect(none.stderr).toContain(
       `cannot reach ${url}: the server requires authorization (HTTP 401): send a known token`,
     );
-    expect(none.stderr).toContain("give it a header, as in --header 'Authorization: Bearer …'");
+    expect(none.stderr).toContain("add a header with your credentials, as in --header 'Authorization: Bearer …'");
     const wrong = await runCommand(['tools', url, '--header', 'Authorization: Bearer wrong']);
     expect(wrong.stderr).toContain('the header Authorization was not accepted');
-    expect(wrong.stderr).not.toContain('give it a header');
+    expect(wrong.stderr).not.toContain('add a header');
     expect((await runCommand(['tools', url, '--header', `Authorization: Bearer ${TOKEN}`])).code).toBe(0);
   });
 
@@ -70,12 +72,14 @@ describe('of a server that cannot be reached', () => {
        throw Object.assign(new TypeError('the shop is closed', { cause }), { code: 'E_SHOP' });`,
     );
     const { stderr } = await runCommand(['tools', `node ${file}`]);
-    expect(stderr).toContain('process exited with code 1; its last words: TypeError: the shop is closed\nit ended');
+    expect(stderr).toContain(
+      'process exited with code 1; its last output: TypeError: the shop is closed\nrun the command',
+    );
   });
 
   test('C-3, B-4: what a program prints where messages belong is quoted', async () => {
     const { stderr } = await runCommand(['tools', 'echo hello there']);
-    expect(stderr).toContain('it printed on standard output, which belongs to the protocol: "hello there"');
+    expect(stderr).toContain('it printed to standard output, which is reserved for messages: "hello there"');
   });
 });
 
@@ -93,7 +97,7 @@ test('O-1: help and version are commands, and each command of the gateway has a 
 });
 
 test.each([
-  [['s', 't', '{"topic":"tea"}'], `a JSON object goes into --args: --args '{"topic":"tea"}'`],
+  [['s', 't', '{"topic":"tea"}'], `give a JSON object with --args: --args '{"topic":"tea"}'`],
   [['npx', 'some-server', 'echo', 'text=x'], 'put the command in quotes: meanwhile call "npx some-server …" …'],
 ])('C-3: a call as others want it is put right: %j', async (args, hint) => {
   const { code, stderr } = await runCommand(['call', ...args]);

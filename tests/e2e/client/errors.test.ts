@@ -141,7 +141,7 @@ test('C-1: what does not speak the protocol is told as such', async () => {
   const { client } = clientOf({ url });
   expect(await errorOf(client.connect())).toMatchObject({
     kind: 'unreachable',
-    message: expect.stringContaining('is this the address of an MCP server?') as unknown,
+    message: expect.stringContaining('check that this is the URL of an MCP server') as unknown,
   });
 });
 

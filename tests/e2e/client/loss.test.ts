@@ -92,7 +92,7 @@ test.each(KEEPING)('C-1: a server that came back without its tasks ends the call
   expect(error).toMatchObject({
     kind: 'error',
     code: -32_602,
-    message: expect.stringContaining('any more') as unknown,
+    message: expect.stringContaining('no longer knows its task') as unknown,
   });
   expect(of('taskFailed')).toMatchObject([{ error }]);
 });

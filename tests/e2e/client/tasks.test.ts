@@ -30,7 +30,7 @@ test.each(WITHOUT_TASKS)(
     const { client } = clientOf((await start()).config);
     await client.connect();
     expect(client.getTaskCapabilities()).toBeUndefined();
-    const refused = { kind: 'refused', message: 'this server keeps no tasks' };
+    const refused = { kind: 'refused', message: 'this server does not support tasks' };
     expect(await errorOf(client.getTask('some'))).toMatchObject(refused);
     expect(await errorOf(client.getTaskResult('some'))).toMatchObject(refused);
     expect(await errorOf(client.cancelTask('some'))).toMatchObject(refused);

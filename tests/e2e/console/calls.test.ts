@@ -67,7 +67,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     const { id } = await person.one('/calls?status=running&task=false');
     expect((await person.post(`/calls/${id}/cancel`)).body).toMatchObject({ id, status: 'cancelled' });
     const { isError, text } = await calling;
-    expect([isError, text]).toEqual([true, expect.stringContaining('cancelled by local at the console')]);
+    expect([isError, text]).toEqual([true, expect.stringContaining('cancelled by local in the console')]);
   });
 });
 

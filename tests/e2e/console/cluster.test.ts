@@ -1,8 +1,10 @@
 /** Two gateways on one database: the console of either shows everything, and an answer given at either counts. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { Database } from '../../../src/store/postgres/database.ts';
+import { HttpBrowser, type Visited } from '../../auth/http-browser.ts';
+import { handmadeIssuer } from '../../auth/issuer.ts';
 import { PostgresServer } from '../../postgres/server.ts';
-import { atConsole, ConsolePerson, withToken, wonAndLost } from '../../support/console.ts';
+import { atConsole, ConsolePerson, JSON_HEADERS, withToken, wonAndLost } from '../../support/console.ts';
 import { KillableGateway } from '../../crash/gateway.ts';
 import { httpGateway, temporaryFolder, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
@@ -192,4 +194,38 @@ test('G-2, K-5: a call that waits for approval at a gateway that is killed goes 
   });
   expect(call).toMatchObject({ waits: [{ questionId: id }] });
   expect(v1.state.calls).toHaveLength(1);
+});
+
+test('A-N, W-7: a person who begins to sign in at one gateway goes on at the other, and is signed in at both', async () => {
+  const issuer = await handmadeIssuer('console');
+  const publicUrl = 'https://gateway.example.com';
+  const auth = { issuers: [{ issuer: issuer.url, console: { clientId: 'console' } }] };
+  const { a, b } = await two({ publicUrl, auth });
+  const browser = new HttpBrowser();
+  const at = async (gateway: TestGateway, path: string, body?: object): Promise<Visited> => {
+    browser.behind[publicUrl] = new URL(gateway.url).origin;
+    const headers = { ...JSON_HEADERS, origin: publicUrl };
+    const post = { method: 'POST', headers, body: JSON.stringify(body) };
+    return browser.send(`${publicUrl}${path}`, body && post);
+  };
+  const { text } = await at(a, '/console/sign-in/begin', { issuer: issuer.url });
+  const { searchParams } = new URL((JSON.parse(text) as { url: string }).url);
+  const [state, nonce] = [searchParams.get('state') ?? '', searchParams.get('nonce')];
+  const answer = { id_token: await issuer.token({ nonce }), scope: 'mcp:use mcp:answer' };
+  issuer.tokenAnswer = { status: 200, body: answer };
+  const cookie = browser.cookiesFor(publicUrl);
+  const { headers } = await at(b, `/console/callback?code=c&state=${state}`);
+  const key = /#key=([\w-]+)/.exec(String(headers['location']))?.[1];
+  // The same link is of no use at the first one either.
+  const [name = '', value = ''] = cookie.split('=');
+  const other = new HttpBrowser({ [publicUrl]: new URL(a.url).origin });
+  other.setCookie(publicUrl, name, value);
+  expect((await other.send(`${publicUrl}/console/callback?code=c&state=${state}`)).status).toBe(401);
+  const entered = await at(a, '/console/sign-in', { key });
+  const { pageKey } = JSON.parse(entered.text) as { pageKey: string };
+  const own = { cookie: browser.cookiesFor(publicUrl), 'meanwhile-console': pageKey, host: 'gateway.example.com' };
+  for (const gateway of [a, b]) {
+    const { body } = await new ConsolePerson(gateway, own).get('/me');
+    expect(body).toMatchObject({ principal: `ann@${issuer.url}` });
+  }
 });

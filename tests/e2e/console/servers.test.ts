@@ -45,7 +45,7 @@ test('W-5: addresses show no secrets, and a server that cannot be used says what
   const { text, body } = await person.get('/servers');
   expect(text).not.toMatch(/secret|pass/);
   expect(body['items']).toMatchObject([
-    { name: 'away', error: expect.any(String), fix: expect.stringContaining('nothing listens there') },
+    { name: 'away', error: expect.any(String), fix: expect.stringContaining('no program listens there') },
     {
       name: 'missing',
       transport: 'stdio',

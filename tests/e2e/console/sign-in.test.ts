@@ -1,7 +1,10 @@
 /** Who may use the console and its API, and from where. */
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { Access } from '../../../src/north/console/access.ts';
 import { Cookies, COOKIE_MS } from '../../../src/north/console/cookie.ts';
+import { Guard } from '../../../src/north/http/guard.ts';
 import {
   atConsole,
   codeOf,
@@ -77,6 +80,20 @@ test('W-7: wrong keys and tokens are refused with the fix, after many of them fo
   expect((await attempt('wrong')).status).toBe(401);
 });
 
+test('W-7, A-Q: a link signs in with the launch key, but not with a token, which anybody could put into it', async () => {
+  const clock = new TestClock(Date.now());
+  const gateway = await httpGateway({}, TOKENS, clock);
+  const attempt = async (body: object) =>
+    raw(gateway, '/console/sign-in', { method: 'POST', headers: JSON_HEADERS, body });
+  const link = await attempt({ key: ANN, fromLink: true });
+  expect([link.status, codeOf(link)]).toEqual([401, 'token_in_link']);
+  expect(link.text).toContain('enter your own token');
+  expect(link.headers['set-cookie']).toBeUndefined();
+  expect((await attempt({ key: 'wrong', fromLink: true })).status).toBe(401);
+  expect((await attempt({ key: gateway.console.key, fromLink: true })).status).toBe(200);
+  expect((await attempt({ key: ANN })).status).toBe(200);
+});
+
 test('W-7: signing out clears the cookie', async () => {
   const gateway = await httpGateway({});
   const { status, headers } = await raw(gateway, '/console/sign-out', {
@@ -85,7 +102,10 @@ test('W-7: signing out clears the cookie', async () => {
     body: {},
   });
   expect(status).toBe(204);
-  expect(headers['set-cookie']?.[0]).toMatch(/^meanwhile_console_\w+=; HttpOnly; SameSite=Strict; Path=\/; Max-Age=0$/);
+  expect(headers['set-cookie']).toEqual([
+    expect.stringMatching(/^meanwhile_console_\w+=; HttpOnly; SameSite=Strict; Path=\/; Max-Age=0$/),
+    expect.stringMatching(/^__Host-meanwhile_console_\w+=; HttpOnly; SameSite=Strict; Path=\/; Max-Age=0; Secure$/),
+  ]);
 });
 
 test('W-7: a cookie that has expired, was changed or signed by somebody else is refused', async () => {
@@ -219,8 +239,52 @@ test('W-7: a cookie that was set behind TLS is not sent without', async () => {
     const headers = { ...JSON_HEADERS, host: 'gateway.example', origin };
     return (await raw(gateway, '/console/sign-in', { method: 'POST', headers, body })).headers['set-cookie']?.[0];
   };
-  expect(await set('https://gateway.example')).toMatch(/; Secure$/);
-  expect(await set('http://gateway.example')).not.toContain('Secure');
+  expect(await set('https://gateway.example')).toMatch(/^__Host-meanwhile_console_.*; Secure$/);
+  expect(await set('http://gateway.example')).toMatch(/^meanwhile_console_(?!.*Secure)/);
+});
+
+test('W-7: behind TLS, no other site can put its cookie in the place of the own one', async () => {
+  const gateway = await httpGateway({}, { ...TOKENS, allowedHosts: ['gateway.example'] });
+  const at = { ...JSON_HEADERS, host: 'gateway.example', origin: 'https://gateway.example' };
+  const signedIn = await raw(gateway, '/console/sign-in', { method: 'POST', headers: at, body: { key: ANN } });
+  const [own = ''] = signedIn.headers['set-cookie'] ?? [];
+  const { cookie: foreign } = await signIn(gateway, BOB);
+  const headers = { ...at, 'meanwhile-console': String(signedIn.body['pageKey']) };
+  for (const cookie of [`${foreign}; ${own.split(';')[0]}`, `${own.split(';')[0]}; ${foreign}`]) {
+    const { body } = await raw(gateway, '/api/v1/me', { headers: { ...headers, cookie } });
+    expect(body).toMatchObject({ principal: 'ann' });
+  }
+});
+
+test('W-7: the page lets a browser pass to another page of the gateway, and nobody else can', async () => {
+  const clock = new TestClock(Date.now());
+  const gateway = await httpGateway({}, TOKENS, clock);
+  const person = await signIn(gateway, ANN);
+  const path = '/oauth/start/abc';
+  const pass = async (headers: Record<string, string>, to: string) =>
+    raw(gateway, '/console/pass', { method: 'POST', headers: { ...JSON_HEADERS, ...headers }, body: { path: to } });
+  const { status, body } = await pass(person, path);
+  expect([status, body]).toEqual([200, { location: expect.stringMatching(/^\/oauth\/start\/abc\?pass=[\w.-]+$/) }]);
+  const address = String(body['location']);
+  expect((await pass({ cookie: person.cookie }, path)).status).toBe(401);
+  expect((await pass({ authorization: `Bearer ${ANN}` }, path)).status).toBe(401);
+  for (const foreign of ['https://evil.example', '//evil.example', '/mcp', '/api/v1/me', '/oauth/start/../x']) {
+    expect((await pass(person, foreign)).status, foreign).toBe(400);
+  }
+  const { store } = gateway.gateway;
+  const guard = new Guard({ host: '127.0.0.1', ...TOKENS, allowedHosts: [], allowedOrigins: [] }, () => gateway.url);
+  const access = new Access({ guard, store, clock, key: 'other', operators: ['bob'], audit: undefined });
+  const visitor = async (url: string, cookie: string | undefined, at = path) =>
+    access.visitor({ url, headers: { cookie } } as IncomingMessage, at);
+  const { cookie: bob } = await signIn(gateway, BOB);
+  expect(await visitor(address, person.cookie)).toEqual({ principal: 'ann', operator: false });
+  expect(await visitor(address, undefined)).toBeUndefined();
+  expect(await visitor(address, bob)).toBeUndefined();
+  expect(await visitor(path, person.cookie)).toBeUndefined();
+  expect(await visitor(`${address}x`, person.cookie)).toBeUndefined();
+  expect(await visitor(address, person.cookie, '/oauth/start/other')).toBeUndefined();
+  clock.advance(601_000);
+  expect(await visitor(address, person.cookie)).toBeUndefined();
 });
 
 test('W-7: a body that is too large or no JSON is refused', async () => {

@@ -12,11 +12,11 @@ const STORY = [
   '<- demo__book_table: ',
   '<- demo__summarize: ',
   '-> demo__slow_report {"topic":"lemonade"',
-  ': the client is free meanwhile',
+  ': the client can do other work',
   '<- Report on lemonade: ',
   '-> demo__book_table ',
   '<- elicitation/create: "demo: Book a table for 2 at Luigi\'s, tonight 19:30?"',
-  'without a terminal the demo says yes',
+  'without a terminal, the demo answers yes',
   "<- Booked: Luigi's, tonight 19:30, 2 people, inside.",
   '{"annotations":{"destructiveHint":true},"then":"ask"}',
   '-> demo__cancel_booking {"reference":"DEMO-2LUI"}',
@@ -25,8 +25,8 @@ const STORY = [
   '-> execute_tool {"server":"demo","tool":"slow_report"',
   '<- Tool call exceeded timeout (1000ms). Promoted to task ',
   '-> await_activity',
-  '<- woken by: ',
-  'still at work: nothing',
+  '<- reason: ',
+  'still running: nothing',
   '-> get_task_result',
   '<- Report on tea: ',
   '-> execute_tool {"server":"demo","tool":"book_table"',
@@ -36,8 +36,8 @@ const STORY = [
   '-> get_task_result',
   "<- Booked: Luigi's, tomorrow 20:00, 4 people, inside.",
   '-> execute_tool {"server":"demo","tool":"summarize"',
-  '<- pending_client_action: a model, please: ',
-  'There is no model here: the demo plays it',
+  '<- pending_client_action: sampling request: ',
+  'The demo has no model, so it answers with a prepared sentence.',
   '-> respond_to_sampling',
   '-> get_task_result',
   '<- Summary by the-demo-itself: ',
@@ -88,7 +88,7 @@ test('X-4: a gateway that does not start ends the demo with a clear message', as
   const { code, stderr } = await runProgram(['demo', '--log-level', 'loud']);
   expect(code).toBe(1);
   expect(stderr).toContain('--log-level');
-  expect(stderr).toContain('meanwhile: the demo could not go on: ');
+  expect(stderr).toContain('meanwhile: the demo failed: ');
 });
 
 test('X-4: flags that mean nothing to the demo are refused', async () => {

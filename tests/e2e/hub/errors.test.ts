@@ -133,7 +133,7 @@ test('H-12, X-4: a server that cannot be subscribed to says so, and nothing brea
   for (let again = 0; again < 5; again += 1) {
     const reply = await hub.call('subscribe_resource', { server: 'b', uri: 'test://text' });
     expect(reply.code, reply.text).toBe('TOOL_ERR_EXECUTION_FAILED');
-    expect(messageOf(reply)).toContain('does not tell of changes');
+    expect(messageOf(reply)).toContain('does not report changes');
   }
   const { text } = await hub.call('execute_tool', { server: 'b', tool: 'echo', args: { text: 'still here' } });
   expect(text).toBe('still here');

@@ -12,17 +12,19 @@ test('H-12: of a server that cannot be reached the fix is told', async () => {
   const hub = await hubOverHttp(url);
   const call = await hub.call('execute_tool', { server: 'missing', tool: 'x' });
   expect(call.code).toBe('TOOL_ERR_SERVER_DISCONNECTED');
-  expect(call.text).toContain("command 'no-such-program' was not found; is the program installed, and on the PATH?");
+  expect(call.text).toContain(
+    "command 'no-such-program' was not found; check that the program is installed and on the PATH",
+  );
   const list = await hub.call('list_tools', { server: 'away' });
-  expect(list.text).toContain('connection refused (ECONNREFUSED); nothing listens there: start the server');
+  expect(list.text).toContain('connection refused (ECONNREFUSED); no program listens there: start the server');
   const all = await hub.call('list_tools');
   expect(all.body['unavailable']).toEqual(
     expect.arrayContaining([
-      { server: 'missing', error: expect.stringContaining('not found; is the program installed') },
+      { server: 'missing', error: expect.stringContaining('not found; check that the program is installed') },
     ]),
   );
   const added = await hub.call('add_server', { name: 'new', url: 'http://127.0.0.1:1/mcp' });
-  expect(added.text).toContain('(ECONNREFUSED); nothing listens there');
+  expect(added.text).toContain('(ECONNREFUSED); no program listens there');
 });
 
 test.each<[tool: string, args: Json, says: string]>([

@@ -52,12 +52,12 @@ const ROWS: Row[] = [
   { manner: 'legacy', tool: 'born_completed', says: /^in the end$/, fine: true },
   { manner: 'legacy', tool: 'self_cancelled', says: /cancelled 'self_cancelled': closing time/ },
   { manner: 'legacy', tool: 'plain_answer', says: /^plain$/, fine: true },
-  { manner: 'legacy', tool: 'unasked_task', says: /answered with a task although it was asked for the result/ },
-  { manner: 'legacy', tool: 'get_unknown', says: /does not know tasks\/get/ },
-  { manner: 'legacy', tool: 'get_silent', says: /left tasks\/get .* unanswered 3 times/ },
-  { manner: 'legacy', tool: 'result_silent', says: /leaves tasks\/result unanswered/ },
-  { manner: 'legacy', tool: 'vanishing', says: /does not know its task .* any more/ },
-  { manner: 'legacy', tool: 'other_task', says: /asked for the task .* told of 'another'/ },
+  { manner: 'legacy', tool: 'unasked_task', says: /answered with a task, although the request asked for the result/ },
+  { manner: 'legacy', tool: 'get_unknown', says: /does not support tasks\/get/ },
+  { manner: 'legacy', tool: 'get_silent', says: /did not answer tasks\/get .* 3 times/ },
+  { manner: 'legacy', tool: 'result_silent', says: /does not answer tasks\/result/ },
+  { manner: 'legacy', tool: 'vanishing', says: /no longer knows its task / },
+  { manner: 'legacy', tool: 'other_task', says: /a request for the task .* with 'another'/ },
   { manner: 'legacy', tool: 'unknown_status', says: /unknown status .*pondering/ },
   { manner: 'legacy', tool: 'unknown_status_at_once', says: /unknown status .*pondering/ },
   { manner: 'legacy', tool: 'no_task_id', says: /task without a taskId/ },
@@ -67,20 +67,20 @@ const ROWS: Row[] = [
   { manner: 'modern', tool: 'born_completed', says: /^in the end$/, fine: true },
   { manner: 'modern', tool: 'born_failed', says: /quota used up/ },
   { manner: 'modern', tool: 'self_cancelled', says: /cancelled 'self_cancelled': closing time/ },
-  { manner: 'modern', tool: 'get_unknown', says: /does not know tasks\/get/ },
-  { manner: 'modern', tool: 'get_silent', says: /left tasks\/get .* unanswered 3 times/ },
-  { manner: 'modern', tool: 'vanishing', says: /does not know its task .* any more/ },
-  { manner: 'modern', tool: 'other_task', says: /asked for the task .* told of 'another'/ },
+  { manner: 'modern', tool: 'get_unknown', says: /does not support tasks\/get/ },
+  { manner: 'modern', tool: 'get_silent', says: /did not answer tasks\/get .* 3 times/ },
+  { manner: 'modern', tool: 'vanishing', says: /no longer knows its task / },
+  { manner: 'modern', tool: 'other_task', says: /a request for the task .* with 'another'/ },
   { manner: 'modern', tool: 'unknown_status', says: /unknown status .*pondering/ },
   { manner: 'modern', tool: 'unknown_status_at_once', says: /unknown status .*pondering/ },
   { manner: 'modern', tool: 'no_task_id', says: /task without a taskId/ },
-  { manner: 'modern', tool: 'no_result', says: /completed, but tells no result/ },
+  { manner: 'modern', tool: 'no_result', says: /completed, but sends no result/ },
   { manner: 'modern', tool: 'no_error', says: /it broke/ },
   { manner: 'modern', tool: 'unknown_result_type', says: /riddle/ },
   { manner: 'modern', tool: 'listed_questions', says: /inputRequests are not an object of requests/ },
   { manner: 'modern', tool: 'listed_round', says: /inputRequests/ },
   { manner: 'modern', tool: 'endless_rounds', says: /more than 100 rounds/ },
-  { manner: 'undeclared', tool: 'honest', says: /keeps no tasks/ },
+  { manner: 'undeclared', tool: 'honest', says: /does not support tasks/ },
 ];
 
 const CASES = DOORS.flatMap((door) => ROWS.map((row) => ({ door, ...row })));
@@ -138,7 +138,7 @@ test.each(BROKEN)('X-4, B-6: a question whose $how ends its call ($manner, $tool
   // A server that asks by a request is told in its answer, and decides by itself what becomes of the call.
   if (each.manner === 'legacy') expect(JSON.parse(reply.text)).toMatchObject({ code: -32_602 });
   else expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
-  expect(reply.text).toMatch(/elicitation request is broken/);
+  expect(reply.text).toMatch(/elicitation request is invalid/);
   expect(reply.events.filter(({ type }) => type.startsWith('elicitation'))).toEqual([]);
   await isWell(hub);
 });

@@ -131,9 +131,9 @@ test.each(KEEPERS)('B-3, T-5: a $how that its server forgot fails, and the reaso
   owned(await anew(server));
   const result = await hub.call('get_task_result', { task_id });
   expect(result).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
-  expect(result.text).toMatch(/does not know its task/);
+  expect(result.text).toMatch(/no longer knows its task/);
   expect(await taskOf(hub, task_id)).toMatchObject({ status: 'failed', error: { code: -32_602 } });
-  expect((await open).text).toMatch(/does not know its task/);
+  expect((await open).text).toMatch(/no longer knows its task/);
   await settle(hub);
 });
 
@@ -146,7 +146,7 @@ test.each([
   process.kill(Number((await execute(hub, 'pid')).text), 'SIGKILL');
   const result = await hub.call('get_task_result', { task_id });
   expect(result).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
-  expect(result.text).toMatch(/does not know its task/);
+  expect(result.text).toMatch(/no longer knows its task/);
   await settle(hub);
 });
 

@@ -1,5 +1,6 @@
 /** `meanwhile notify`, as people run it. */
 import { expect, test } from 'vitest';
+import { countDropped } from '../../../src/core/notify/dropped.ts';
 import { runCommand } from '../../support/command.ts';
 import { configFile, httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp } from '../../support/hub.ts';
@@ -34,6 +35,20 @@ test('N-1: notify list shows what waits, and why', async () => {
   const { code, stdout } = await runCommand(['notify', 'list', ...flags]);
   expect(code).toBe(0);
   expect(stdout).toMatch(new RegExp(`hook +question ${data['questionId']} +waiting +1 .*HTTP 503`));
+});
+
+test('N-1: notify list says how many were dropped', async () => {
+  const hook = await Receiver.start();
+  const gateway = await httpGateway({}, { notify: { targets: { hook: target(hook) } } });
+  const flags = ['--url', gateway.url, '--token', gateway.console.key];
+  const none = await runCommand(['notify', 'list', ...flags]);
+  expect([none.code, none.stdout]).toEqual([0, expect.not.stringContaining('dropped')]);
+  await countDropped(gateway.gateway.store, Date.now(), 7);
+  const { code, stdout } = await runCommand(['notify', 'list', ...flags]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('7 dropped since yesterday (UTC) before they were sent: too many waited.');
+  const json = await runCommand(['notify', 'list', '--json', ...flags]);
+  expect(JSON.parse(json.stdout)).toEqual({ notifications: [], dropped: 7 });
 });
 
 test.each([

@@ -39,7 +39,7 @@ test.each(WRONG_LINES)('X-4: a wrong command line %j exits with 2 and says why',
   expect(code).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toContain(about);
-  expect(stderr).toMatch(/meanwhile (?:serve )?--help shows what there is/);
+  expect(stderr).toMatch(/see meanwhile (?:serve )?--help/);
 });
 
 const WRONG_VALUES: [args: string[], env: Record<string, string>, about: string][] = [

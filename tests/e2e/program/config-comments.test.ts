@@ -42,7 +42,7 @@ test('C-3: a whole command line in "command" is told with the fix', async () => 
     const { code, stderr, stdout } = await runCommand([commandName, '--config', 'mcp.json'], { cwd });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(
-      'mcp.json: mcpServers.a.command: only the program goes here, what follows it goes into "args": ' +
+      'mcp.json: mcpServers.a.command: only the program belongs here; its arguments belong in "args": ' +
         '"command": "node", "args": ["-y", "some-server", …]',
     );
     expect(stderr).not.toContain('hunter2');

@@ -88,7 +88,7 @@ describe('B-3, P-2: tasks that a server keeps', () => {
     server.state.forget();
     await gateway.start();
     await vi.waitFor(async () => expect(await stateOf(session, id)).toMatchObject({ status: 'failed' }), 10_000);
-    expect((await stateOf(session, id)).error?.message).toContain('does not know its task');
+    expect((await stateOf(session, id)).error?.message).toContain('no longer knows its task');
   });
 
   test.each(['core', 'ext'] as const)('H-6, P-2: they can be cancelled after the restart: %s', async (kind) => {

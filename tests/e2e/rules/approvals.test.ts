@@ -114,7 +114,7 @@ test('G-2: without an answer in time the call fails, also for a client that cann
   const { gateway, received } = await setup([{ ...ASK, timeoutMs: 50 }]);
   const direct = await askableOverHttp(`${gateway.url}/old`, 'v1', NOBODY);
   const reply = await direct.call('echo', { text: 'hi' });
-  expect(reply).toMatchObject({ isError: true, text: expect.stringContaining('nobody decided within') as string });
+  expect(reply).toMatchObject({ isError: true, text: expect.stringContaining('no person decided within') as string });
   expect(received()).toEqual([]);
 });
 
@@ -125,7 +125,9 @@ test('G-1: no wire form of a call passes the rules', async () => {
   const call = (params: Json, id: number) => ({ jsonrpc: '2.0', id, method: 'tools/call', params });
   const odd = [{ name: 'echo', arguments: ['hi'] }, { name: ['echo'], arguments: { text: 'hi' } }, { arguments: {} }];
   for (const [id, params] of odd.entries()) {
-    expect(errorOf(await post(url, call(params, id + 1), headers)).message).toContain('this gateway has rules');
+    expect(errorOf(await post(url, call(params, id + 1), headers)).message).toContain(
+      'the rules of this gateway require',
+    );
   }
   // Without an id it is a notification, which some servers would run all the same.
   const { id: _none, ...notification } = call({ name: 'echo', arguments: { text: 'hi' } }, 0);

@@ -27,7 +27,7 @@ async function withEndedCall(): Promise<{ url: string; ended: RunningTask }> {
 test('D-1: who asks after the end of the call is told that it is over', async () => {
   const { ended } = await withEndedCall();
   await expect(ended.elicit(QUESTION)).rejects.toThrow(QuestionError);
-  await expect(ended.sample({ messages: [], maxTokens: 1 })).rejects.toThrow('the call is over');
+  await expect(ended.sample({ messages: [], maxTokens: 1 })).rejects.toThrow('the call has ended');
 });
 
 test('D-1, T-3: a question after the end stops the clock of no other call', async () => {

@@ -71,7 +71,9 @@ test('D-1: a handler that returns nothing, a tool that is not there, and a reque
   const nothing = (() => {}) as unknown as ToolDefinition['run'];
   await expect(outcomes(nothing)).rejects.toThrow("-32603 'tool' returned neither a text nor");
   const lost = async () => ({ task: { id: 'nowhere' } });
-  await expect(outcomes(lost)).rejects.toThrow("give createTaskServer the 'tasks' it is in");
+  await expect(outcomes(lost)).rejects.toThrow(
+    "createTaskServer was called without 'tasks'; pass the controller of the task",
+  );
 
   const url = await serve({ tool: { run: () => 'done' } });
   const legacy = await LegacyWire.open(url);
@@ -173,7 +175,7 @@ test('D-1: who comes from elsewhere needs a token, and whose token is another ha
   const server = owned(
     createTaskServer({ name: 'app', version: '1.0.0', settings, tools: { slow: { run: async () => never } } }),
   );
-  await expect(server.listen({ host: '0.0.0.0' })).rejects.toThrow("give 'tokens'");
+  await expect(server.listen({ host: '0.0.0.0' })).rejects.toThrow("set 'tokens'");
   await expect(server.listen({ tokens: { ada: 'short' } })).rejects.toThrow('a token has at least 16 characters');
   const tokens = { ada: 'ada-has-this-token', ben: 'ben-has-this-token' };
   const url = await server.listen({ tokens });

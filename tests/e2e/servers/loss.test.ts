@@ -63,7 +63,7 @@ test('B-2: broken streams and a forgotten session are noticed at once', async ()
     server.breakStreams();
   });
   expect(events).toContainEqual(LOST);
-  expect(String(events[0]?.data['reason'])).toContain('forgot our session');
+  expect(String(events[0]?.data['reason'])).toContain('no longer knows the session');
   await untilEvent(hub, 'server_reconnected', 'one');
   expect(await echo(hub, 'one', 'again')).toBe('again');
 });
@@ -99,7 +99,7 @@ interface Mortal {
 
 const ENDS: { what: string; start: () => Promise<Mortal> }[] = [
   {
-    what: 'a server forgot our session while its streams stay open',
+    what: 'a server no longer knows the session while its streams stay open',
     start: async () => {
       const server = owned(await startV1Http());
       return { url: server.url, end: () => server.dropSessions() };

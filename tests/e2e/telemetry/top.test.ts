@@ -54,7 +54,7 @@ test('V-4: a gateway with tokens: from the flag, the environment, or the config 
   const { url } = await httpGateway({}, settings);
   const refused = await runCommand(['top', url]);
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain('wants a token that it knows: give it with --token, or in MEANWHILE_TOKEN');
+  expect(refused.stderr).toContain('requires a valid token: give it with --token, or in MEANWHILE_TOKEN');
   expect((await runCommand(['top', url, '--token', 'wrong'])).code).toBe(1);
   expect((await runCommand(['top', url, '--token', TOKEN])).code).toBe(0);
   expect((await runCommand(['top', url], { env: { MEANWHILE_TOKEN: TOKEN } })).code).toBe(0);

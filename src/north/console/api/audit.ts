@@ -1,13 +1,19 @@
 import * as z from 'zod';
+import type { StoredLine } from '../../../core/audit/line.ts';
 import type { AuditQuery } from '../../../core/ports.ts';
+import { timeoutSignal } from '../../../lib/timers.ts';
 import { ApiError } from '../api-error.ts';
-import type { Person } from '../person.ts';
+import { accessOf, type Person } from '../person.ts';
+import { commonFilters } from './filters.ts';
 import { route } from './route.ts';
 import { auditLineSchema, auditQuery, errorSchema, page } from './schemas.ts';
 
 const auditPage = page(auditLineSchema).extend({
-  seq: z.int().describe('What comes later has a larger `seq`: give this as `after` to go on'),
+  seq: z.int().describe('Pass this as `after` to get the lines written later'),
 });
+
+/** How long one request searches. Its page may then be short, even empty; the next one goes on from there. */
+const SEARCH_MS = 10_000;
 
 type Filters = z.output<typeof auditQuery>;
 
@@ -17,13 +23,14 @@ export const auditRoutes = [
   route({
     method: 'GET',
     path: '/audit',
-    summary: 'The audit record, the newest lines first; with `after` the oldest first',
+    summary: 'Lists the lines of the audit record, newest first; with `after`, oldest first',
     query: auditQuery,
     replies: {
       200: { description: 'A page of lines', schema: auditPage },
-      409: { description: 'The audit record is turned off', schema: errorSchema },
+      409: { description: 'The audit record is off', schema: errorSchema },
     },
-    run: async ({ gateway: { audit }, person, query }) => {
+    run: async ({ gateway, person, query, res }) => {
+      const { audit, clock } = gateway;
       if (audit === undefined) {
         throw new ApiError(409, 'audit_off', 'there is no audit record; set "audit": true in the config file');
       }
@@ -33,30 +40,41 @@ export const auditRoutes = [
       await audit.flush();
       // Read first: what comes after it is read next time.
       const [newest] = await audit.store.read({ order: 'newest', limit: 1 });
-      const found = await audit.store.read({ ...filterOf(query, person), ...place, limit: limit + 1 });
+      const time = timeoutSignal(SEARCH_MS, clock);
+      let stoppedAt: number | undefined;
+      const goOn = (lookedAt: number): boolean => {
+        if (!res.destroyed && !time.signal.aborted) return true;
+        stoppedAt = lookedAt;
+        return false;
+      };
+      const search = { ...filterOf(query, person), ...place, limit: limit + 1, goOn };
+      const found = await audit.store.read(search).finally(time.cancel);
+      // The client has left.
+      if (res.destroyed) return undefined;
       const items = found.slice(0, limit);
-      const last = found.length > limit ? items.at(-1) : undefined;
+      const nextAfter = found.length > limit ? items.at(-1)?.seq : stoppedAt;
       // Lines may have come between the two: those that are shown here must not be shown again.
       const shown = (place.order === 'oldest' ? items.at(-1) : items[0])?.seq ?? 0;
-      const isPart = place.order === 'oldest' && last !== undefined;
-      const seq = isPart ? shown : Math.max(newest?.seq ?? 0, shown);
-      return { body: { items, ...(last && { next: cursorOf(place.order, last.seq) }), seq } };
+      const isPart = place.order === 'oldest' && nextAfter !== undefined;
+      const seq = isPart ? nextAfter : Math.max(newest?.seq ?? 0, shown);
+      const next = nextAfter === undefined ? {} : { next: cursorOf(place.order, nextAfter) };
+      const mayKnow = accessOf(gateway, person);
+      return { body: { items: items.filter((line) => mayKnow(aboutLine(line))), ...next, seq } };
     },
   }),
 ];
 
+function aboutLine(line: StoredLine): { server?: string | undefined; tool?: string | undefined } {
+  return { server: 'server' in line ? line.server : undefined, tool: 'tool' in line ? line.tool : undefined };
+}
+
 function filterOf(query: Filters, person: Person): Omit<AuditQuery, 'order' | 'limit'> {
-  const { kind, principal, server, tool, session, text, from, to } = query;
+  const { kind, principal } = query;
   return {
     ...(!person.operator && { owner: person.principal }),
     ...(kind !== undefined && { kinds: [kind] }),
     ...(principal !== undefined && { principal }),
-    ...(server !== undefined && { server }),
-    ...(tool !== undefined && { tool }),
-    ...(session !== undefined && { sessionId: session }),
-    ...(text !== undefined && { text }),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
+    ...commonFilters(query),
   };
 }
 
@@ -64,7 +82,7 @@ function placeOf({ after, cursor }: Filters): Place {
   if (cursor === undefined) return after === undefined ? { order: 'newest' } : { order: 'oldest', after };
   const [, order, seq] = /^(newest|oldest) (\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
   if (order === 'newest' || order === 'oldest') return { order, after: Number(seq) };
-  throw new ApiError(400, 'invalid_parameter', "'cursor' is not one that this API gave; begin without a cursor");
+  throw new ApiError(400, 'invalid_parameter', "'cursor' is not a cursor of this API; start without a cursor");
 }
 
 function cursorOf(order: Place['order'], seq: number): string {

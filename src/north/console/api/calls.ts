@@ -5,10 +5,11 @@ import type { Gateway } from '../../../core/gateway.ts';
 import * as z from 'zod';
 import { sleep } from '../../../lib/timers.ts';
 import { ApiError, notFound } from '../api-error.ts';
-import { maySee, type Person } from '../person.ts';
+import { accessOf, maySee, type Person } from '../person.ts';
 import { doAnywhere } from '../work/anywhere.ts';
 import { hasEnded } from '../work/cancel.ts';
 import { cursorAfter, readCursor } from './cursor.ts';
+import { commonFilters } from './filters.ts';
 import { callDetails, callItem, listedCall } from './items.ts';
 import { isQuestion } from './questions.ts';
 import { route } from './route.ts';
@@ -36,7 +37,7 @@ export const callRoutes = [
   route({
     method: 'GET',
     path: '/calls',
-    summary: 'Tool calls, the newest first: running ones, and those that have ended lately',
+    summary: 'Lists running and recently ended tool calls, newest first',
     query: callsQuery,
     replies: { 200: { description: 'A page of calls', schema: page(z.union([callSchema, summarySchema])) } },
     run: async ({ gateway, person, query }) => {
@@ -52,14 +53,15 @@ export const callRoutes = [
       });
       const shown = found.slice(0, limit);
       const last = found.length > limit ? shown.at(-1) : undefined;
-      const items = shown.flatMap((entry) => (entry.kind === 'question' ? [] : [listedCall(entry)]));
+      const mayKnow = accessOf(gateway, person);
+      const items = shown.flatMap((entry) => (entry.kind === 'question' || !mayKnow(entry) ? [] : [listedCall(entry)]));
       return { body: { items, ...(last && { next: cursorAfter(last) }) } };
     },
   }),
   route({
     method: 'GET',
     path: '/calls/{id}',
-    summary: 'One call, with its arguments, its result and its questions',
+    summary: 'Returns one call with its arguments, result and questions',
     replies: { 200: { description: 'The call', schema: callDetailsSchema } },
     run: async ({ gateway, person, named }) => {
       const call = await requireCall(gateway, person, named);
@@ -76,26 +78,24 @@ export const callRoutes = [
   route({
     method: 'GET',
     path: '/calls/{id}/result',
-    summary: 'The result of a call, also one that is too large for the history, as long as its task is kept',
+    summary: 'Returns the result of a call, even one too large for the history, while its task is stored',
     replies: { 200: { description: 'The result as the server gave it', schema: resultSchema } },
     run: async ({ gateway, person, named }) => {
       const { result, taskId, sessionId, principal: owner } = await requireCall(gateway, person, named);
       if (result !== undefined) return { body: result };
       const found = taskId && (await doAnywhere(gateway, person, { do: 'result', sessionId, owner, taskId }));
       if (found) return { body: found };
-      throw notFound(
-        'the call has no result here: it was too large for the history (history.entryBytes), or there is none',
-      );
+      throw notFound('no stored result: it was too large for the history (history.entryBytes), or the call has none');
     },
   }),
   route({
     method: 'POST',
     path: '/calls/{id}/cancel',
-    summary: 'Cancels a call, and its work on the server',
+    summary: 'Cancels a call and its work on the server',
     body: emptyBody,
     replies: {
-      200: { description: 'The call, which is cancelled', schema: callSchema },
-      409: { description: 'It has ended', schema: alreadyEndedSchema },
+      200: { description: 'The cancelled call', schema: callSchema },
+      409: { description: 'The call has already ended', schema: alreadyEndedSchema },
     },
     run: async ({ gateway, person, named }) => {
       const call = await requireCall(gateway, person, named);
@@ -113,7 +113,7 @@ export const callRoutes = [
 ];
 
 function filterOf(query: Filters, person: Person): HistoryFilter {
-  const { status, task, server, tool, session, text, outcome, from, to } = query;
+  const { status, task, session, outcome } = query;
   const principal = person.operator ? query.principal : person.principal;
   const statuses = statusesOf(status, outcome);
   // Calls that are only counted have no task, no session and no outcome of their own.
@@ -125,12 +125,7 @@ function filterOf(query: Filters, person: Person): HistoryFilter {
     ...(status !== 'all' && { active: status !== 'ended' }),
     ...(statuses !== undefined && { statuses }),
     ...(task !== undefined && { task }),
-    ...(server !== undefined && { server }),
-    ...(tool !== undefined && { tool }),
-    ...(session !== undefined && { sessionId: session }),
-    ...(text !== undefined && { text }),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
+    ...commonFilters(query),
   };
 }
 
@@ -148,7 +143,7 @@ export async function requireCall(gateway: Gateway, person: Person, id: string):
   // It may have begun just now.
   await gateway.recorder?.flush();
   const [entry] = gateway.recorder === undefined ? [] : await gateway.store.history.find([id]);
-  if (entry?.kind === 'call' && maySee(person, entry)) return entry;
+  if (entry?.kind === 'call' && maySee(person, entry) && accessOf(gateway, person)(entry)) return entry;
   throw notFound(`no call '${id}': unknown, or longer ago than the history reaches`);
 }
 

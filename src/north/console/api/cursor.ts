@@ -20,5 +20,5 @@ export function readCursor(cursor: string | undefined): { cursor?: HistoryCursor
   } catch {
     // Explained below.
   }
-  throw new ApiError(400, 'invalid_parameter', "'cursor' is not one that this API gave; begin without a cursor");
+  throw new ApiError(400, 'invalid_parameter', "'cursor' is not a cursor of this API; start without a cursor");
 }

@@ -2,13 +2,12 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Gateway } from '../../../core/gateway.ts';
-import type { History } from '../../../core/ports.ts';
 import { stringifyExact } from '../../../lib/exact-json.ts';
 import { messageOf } from '../../../lib/log.ts';
 import { sleep } from '../../../lib/timers.ts';
 import { keepAlive, STREAM_HEADERS, writeEvent } from '../../http/response.ts';
 import { ApiError } from '../api-error.ts';
-import type { Person } from '../person.ts';
+import { accessOf, type Person } from '../person.ts';
 import { SECURITY_HEADERS } from '../respond.ts';
 import { eventItem } from './items.ts';
 import { route, type Call } from './route.ts';
@@ -29,7 +28,7 @@ export const eventRoutes = [
   route({
     method: 'GET',
     path: '/events',
-    summary: 'Changes as they happen, as Server-Sent Events: hello, call, question, server, session, seq, resync',
+    summary: 'Streams changes as Server-Sent Events: hello, call, question, server, session, seq, resync',
     query: eventsQuery,
     replies: { 200: { description: 'A stream that does not end', type: 'text/event-stream' } },
     run: async (call) => {
@@ -49,7 +48,7 @@ async function stream({
   res,
 }: Call<{ after?: number | undefined }, unknown>): Promise<void> {
   if (live.watching(person) >= MAX_STREAMS) {
-    throw new ApiError(429, 'limit', `you have ${MAX_STREAMS} streams of events open; close some`);
+    throw new ApiError(429, 'limit', `you have ${MAX_STREAMS} event streams open; close some`);
   }
   // It counts from now on, and until the client has left, which may be soon.
   let isOpen = false;
@@ -86,23 +85,21 @@ async function stream({
       clock.after(expires - clock.now(), () => res.end(), { unref: true }),
     );
   }
-  await follow(gateway, history, person, res, begin);
+  await follow(gateway, person, res, begin);
 }
 
 function resumeAfter(header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && /^\d{1,15}$/.test(header)) return Number(header);
-  throw new ApiError(400, 'invalid_parameter', "'Last-Event-ID' is not one that this stream gave; leave it out");
+  throw new ApiError(400, 'invalid_parameter', "'Last-Event-ID' is not an id of this stream; leave it out");
 }
 
 /** Sends all changes after this one until the client has left. */
-async function follow(
-  { clock, log }: Gateway,
-  history: History,
-  { principal, operator }: Person,
-  res: ServerResponse,
-  begin: number,
-): Promise<void> {
+async function follow(gateway: Gateway, person: Person, res: ServerResponse, begin: number): Promise<void> {
+  const { clock, log } = gateway;
+  const { history } = gateway.store;
+  const { principal, operator } = person;
+  const mayKnow = accessOf(gateway, person);
   let seq = begin;
   let told = begin;
   let wake = (): void => {};
@@ -126,9 +123,10 @@ async function follow(
       const { newest } = operator ? { newest: 0 } : await history.range();
       const entries = await history.changesAfter(seq, BATCH, operator ? undefined : principal);
       for (const entry of entries) {
-        const { event, item } = eventItem(entry);
-        send(res, event, item, entry.seq);
         seq = entry.seq;
+        if (!mayKnow(entry)) continue;
+        const { event, item } = eventItem(entry);
+        send(res, event, item, seq);
         told = seq;
       }
       if (entries.length === BATCH) news = true;

@@ -1,22 +1,28 @@
 import * as z from 'zod';
+import { droppedLately } from '../../../core/notify/dropped.ts';
 import { ApiError } from '../api-error.ts';
 import { route } from './route.ts';
 import { noticeSchema } from './schemas.ts';
 
 const MOST = 200;
+const DROPPED = 'How many were dropped before they were sent, since yesterday (UTC), because too many waited';
 
 export const notificationRoutes = [
   route({
     method: 'GET',
     path: '/notifications',
-    summary: 'Notifications that wait, and those that were given up; for operators',
+    summary: 'Lists queued and failed notifications; for operators',
     replies: {
-      200: { description: 'The newest first', schema: z.object({ items: z.array(noticeSchema) }) },
+      200: {
+        description: 'The newest first',
+        schema: z.object({ items: z.array(noticeSchema), dropped: z.number().describe(DROPPED) }),
+      },
     },
     run: async ({ gateway, person }) => {
       if (!person.operator)
         throw new ApiError(403, 'not_allowed', 'only operators see the notifications of all principals');
-      return { body: { items: await gateway.store.outbox.list(MOST) } };
+      const { store, clock } = gateway;
+      return { body: { items: await store.outbox.list(MOST), dropped: await droppedLately(store, clock.now()) } };
     },
   }),
 ];

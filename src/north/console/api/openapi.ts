@@ -4,7 +4,15 @@ import * as z from 'zod';
 import { VERSION } from '../../../lib/version.ts';
 import type { Route } from './route.ts';
 import { ROUTES } from './routes.ts';
-import { errorSchema, signedInSchema, signInBody } from './schemas.ts';
+import {
+  beginBody,
+  begunSchema,
+  choicesSchema,
+  errorSchema,
+  signedInSchema,
+  signedOutSchema,
+  signInBody,
+} from './schemas.ts';
 
 type Json = Record<string, unknown>;
 
@@ -29,9 +37,40 @@ export function openApi(): Json {
   paths['/api/v1/openapi.json'] = {
     get: { summary: 'This description', security: [], responses: { 200: { description: 'OpenAPI 3.1' } } },
   };
-  paths['/console/sign-in'] = { post: signIn(schemas) };
+  paths['/console/sign-in'] = {
+    get: {
+      summary: 'The issuers that people can sign in with',
+      security: [],
+      responses: { 200: reply({ description: 'In the order of the configuration', schema: choicesSchema }, schemas) },
+    },
+    post: signIn(schemas),
+  };
+  paths['/console/sign-in/begin'] = {
+    post: {
+      summary: 'Begins to sign in with an issuer, in the browser that sends this',
+      security: [],
+      requestBody: { required: true, content: { [JSON_TYPE]: { schema: reference(beginBody, schemas, 'input') } } },
+      responses: {
+        200: reply({ description: 'Where to go', schema: begunSchema }, schemas),
+        503: reply({ description: 'The issuer cannot be reached', schema: errorSchema }, schemas),
+      },
+    },
+  };
   paths['/console/sign-out'] = {
-    post: { summary: 'Signs out', security: [], responses: { 204: { description: 'The cookie is cleared' } } },
+    post: {
+      summary: 'Signs out',
+      security: [],
+      responses: {
+        200: reply(
+          {
+            description: 'The cookie is cleared; the person is still signed in at the issuer',
+            schema: signedOutSchema,
+          },
+          schemas,
+        ),
+        204: { description: 'The cookie is cleared' },
+      },
+    },
   };
   return {
     openapi: '3.1.0',
@@ -74,7 +113,7 @@ function operation({ method, path, summary, query, body, replies }: Route, schem
     reply({ description, schema: errorSchema }, schemas),
   ]);
   if (inPath.length > 0)
-    common.push([404, reply({ description: 'Unknown, or not yours', schema: errorSchema }, schemas)]);
+    common.push([404, reply({ description: 'Unknown, or owned by another principal', schema: errorSchema }, schemas)]);
   const own = Object.entries(replies).map(([status, each]) => [status, reply(each, schemas)]);
   return {
     operationId: operationId(method, path),
@@ -115,7 +154,7 @@ function signIn(schemas: Json): Json {
     requestBody: { required: true, content: { [JSON_TYPE]: { schema: reference(signInBody, schemas, 'input') } } },
     responses: {
       200: reply({ description: 'The cookie is set', schema: signedInSchema }, schemas),
-      401: reply({ description: 'The key is not known', schema: errorSchema }, schemas),
+      401: reply({ description: 'The key is unknown', schema: errorSchema }, schemas),
       429: reply({ description: 'Too many wrong keys', schema: errorSchema }, schemas),
     },
   };

@@ -5,7 +5,7 @@ import { messageOf } from '../../../lib/log.ts';
 import { VERSION } from '../../../lib/version.ts';
 import { liveSessions } from '../live/live-views.ts';
 import { dormantSessions } from '../live/sessions.ts';
-import type { Person } from '../person.ts';
+import { accessOf, type Person } from '../person.ts';
 import { cursorAt, readCursor } from './cursor.ts';
 import { route } from './route.ts';
 import { meSchema, page, sessionSchema, sessionsQuery, type SessionItem } from './schemas.ts';
@@ -25,8 +25,10 @@ async function sessionsPage(
     gateway.log.warn('dormant_sessions_not_read', { error: messageOf(error) });
     return [];
   });
-  const shown = found.slice(0, limit);
-  const last = found.length > limit ? shown.at(-1) : undefined;
+  const page = found.slice(0, limit);
+  const last = found.length > limit ? page.at(-1) : undefined;
+  const mayKnow = accessOf(gateway, person);
+  const shown = page.filter(({ server }) => mayKnow({ server }));
   // One that has just been restored, or left.
   const ids = new Set(live.map(({ id }) => id));
   return {
@@ -39,18 +41,20 @@ export const otherRoutes = [
   route({
     method: 'GET',
     path: '/me',
-    summary: 'Who is signed in, and at which gateway',
+    summary: 'Returns the signed-in person and the gateway',
     replies: { 200: { description: 'The person and the gateway', schema: meSchema } },
-    run: async ({ gateway, person, history, startedAt, hubUrl, demo }) => {
+    run: async ({ gateway, person: { principal, operator, readOnly }, history, startedAt, hubUrl, demo }) => {
       const id = gateway.store.cluster?.gatewayId;
       return {
         body: {
-          ...person,
+          principal,
+          operator,
+          ...(readOnly && { readOnly }),
           gateway: { ...(id !== undefined && { id }), version: VERSION, startedAt },
           history,
           ...(gateway.settings.audit && { audit: gateway.settings.audit }),
           endpoints: { hub: hubUrl, all: `${hubUrl}/${ALL_SERVERS}` },
-          demo: demo !== undefined && gateway.recorder !== undefined && gateway.registry.mayAdd(person.principal),
+          demo: demo !== undefined && gateway.recorder !== undefined && gateway.registry.mayAdd(principal),
         },
       };
     },
@@ -58,7 +62,8 @@ export const otherRoutes = [
   route({
     method: 'GET',
     path: '/sessions',
-    summary: 'Sessions: who is connected, and what they hold; those in use first, then those that are only stored',
+    summary:
+      'Lists sessions with their clients, tasks and questions: first the sessions in memory, then those only stored',
     query: sessionsQuery,
     replies: { 200: { description: 'A page of sessions', schema: page(sessionSchema) } },
     run: async ({ gateway, person, query }) => ({ body: await sessionsPage(gateway, person, query) }),

@@ -3,7 +3,7 @@ import type { QuestionEntry } from '../../../core/history/entry.ts';
 import type { Gateway } from '../../../core/gateway.ts';
 import { sleep } from '../../../lib/timers.ts';
 import { ApiError, notFound } from '../api-error.ts';
-import { maySee, type Person } from '../person.ts';
+import { accessOf, maySee, type Person } from '../person.ts';
 import { doAnywhere } from '../work/anywhere.ts';
 import { tooLate } from '../work/answer.ts';
 import { cursorAfter, readCursor } from './cursor.ts';
@@ -27,7 +27,7 @@ export const questionRoutes = [
   route({
     method: 'GET',
     path: '/questions',
-    summary: 'Questions of servers: what waits for a person, or has waited',
+    summary: 'Lists open and ended questions from servers',
     query: questionsQuery,
     replies: { 200: { description: 'A page of questions', schema: page(questionSchema) } },
     run: async ({ gateway, person, query }) => {
@@ -56,14 +56,14 @@ export const questionRoutes = [
       ]);
       const shown = found.slice(0, limit).filter(isQuestion);
       const last = found.length > limit ? shown.at(-1) : undefined;
-      const items = await withArguments(gateway, shown);
+      const items = await withArguments(gateway, shown.filter(accessOf(gateway, person)));
       return { body: { items, ...(last && { next: cursorAfter(last) }), total } };
     },
   }),
   route({
     method: 'GET',
     path: '/questions/{id}',
-    summary: 'One question, with everything needed to answer it',
+    summary: 'Returns one question with everything needed to answer it',
     replies: { 200: { description: 'The question', schema: questionSchema } },
     run: async ({ gateway, person, named }) => ({
       body: await detailed(gateway, await requireQuestion(gateway, person, named)),
@@ -72,12 +72,15 @@ export const questionRoutes = [
   route({
     method: 'POST',
     path: '/questions/{id}/answer',
-    summary: 'Answers a question. The first valid answer counts',
+    summary: 'Answers a question; the first valid answer counts',
     body: answerBody,
     replies: {
-      200: { description: 'The question, which has ended', schema: questionSchema },
-      409: { description: 'It is not open any more; `question` tells who was first', schema: alreadyAnsweredSchema },
-      422: { description: 'The answer does not fit, and the question stays open', schema: errorSchema },
+      200: { description: 'The question, now ended', schema: questionSchema },
+      409: {
+        description: 'The question is no longer open; `question` shows who answered it',
+        schema: alreadyAnsweredSchema,
+      },
+      422: { description: 'The answer is invalid; the question stays open', schema: errorSchema },
     },
     run: async ({ gateway, person, named, body, via }) => {
       const asked = await requireQuestion(gateway, person, named);
@@ -103,7 +106,7 @@ async function requireQuestion(gateway: Gateway, person: Person, id: string): Pr
   // It may have been asked just now.
   await gateway.recorder?.flush();
   const [entry] = gateway.recorder === undefined ? [] : await gateway.store.history.find([id]);
-  if (entry?.kind === 'question' && maySee(person, entry)) return entry;
+  if (entry?.kind === 'question' && maySee(person, entry) && accessOf(gateway, person)(entry)) return entry;
   throw notFound(`no question '${id}': unknown, or longer ago than the history reaches`);
 }
 
@@ -143,5 +146,5 @@ function whoWasFirst({ status, answeredBy, reason }: Question): string {
   const isPerson = name === undefined || via === 'link';
   const by = principal === undefined ? '' : ` by ${isPerson ? `${principal} (${via})` : `the ${via} ${name}`}`;
   const why = reason === undefined ? '' : `: ${reason}`;
-  return `the question was ${status === 'open' ? 'answered' : status}${by} before${why}; nothing was sent to the server`;
+  return `the question was already ${status === 'open' ? 'answered' : status}${by}${why}; nothing was sent to the server`;
 }

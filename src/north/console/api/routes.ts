@@ -1,3 +1,4 @@
+import { accountRoutes } from './accounts.ts';
 import { auditRoutes } from './audit.ts';
 import { callRoutes } from './calls.ts';
 import { eventRoutes } from './events.ts';
@@ -13,6 +14,7 @@ export const ROUTES: readonly Route[] = [
   ...questionRoutes,
   ...callRoutes,
   ...serverRoutes,
+  ...accountRoutes,
   ...notificationRoutes,
   ...eventRoutes,
   ...auditRoutes,

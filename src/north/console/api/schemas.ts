@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { AUDIT_KINDS } from '../../../core/audit/line.ts';
+import { isBesideConsole } from '../../../lib/return-path.ts';
 import { samplingBlock } from '../../hub/tools/sampling.ts';
 
 const time = z.number().describe('Milliseconds since 1970');
@@ -12,7 +13,7 @@ export const CALL_STATUSES = ['running', 'waiting', 'completed', 'failed', 'canc
 export const questionSchema = z
   .object({
     id: z.string(),
-    seq: z.int().describe('Grows with each change of any item'),
+    seq: z.int().describe('Increases with each change of any item'),
     kind: z.enum(['elicitation', 'sampling', 'roots']),
     mode: z.enum(['form', 'url']).optional(),
     status: z.enum(['open', 'accepted', 'declined', 'cancelled', 'completed', 'expired', 'rejected', 'lost']),
@@ -28,20 +29,32 @@ export const questionSchema = z
     answeredBy: z
       .object({ principal: z.string(), via: z.string(), name: z.string().optional() })
       .optional()
-      .describe('Who answered, and where: console, client, tools, terminal or link; or a rule or model, with its name'),
-    reason: z.string().optional().describe('Why there is no answer; of an open question, why a model did not answer'),
+      .describe(
+        'Who answered, and through what: console, client, tools, terminal, link, rule or model; `name` is the rule or model',
+      ),
+    reason: z
+      .string()
+      .optional()
+      .describe('Why the question has no answer; for an open question, why a model did not answer'),
     message: z.string().optional(),
     approval: z
       .object({
         tool: z.string(),
         argumentsHash: z
           .string()
-          .describe('SHA-256 of server, tool and arguments: the answer counts for this call only'),
-        approver: z.literal('person').optional().describe('The tools of the hub cannot approve it'),
-        decision: z.string().optional().describe('allow, or always in this session; a denial is `declined`'),
+          .describe('SHA-256 of server, tool and arguments; the answer is valid for this call only'),
+        approver: z.literal('person').optional().describe('A person must approve the call; hub tools cannot'),
+        decision: z
+          .string()
+          .optional()
+          .describe('allow, or always in this session; a denied call has the status `declined`'),
       })
       .optional()
       .describe('The gateway itself asks whether the call may be made; its arguments are in `params._meta`'),
+    signIn: z
+      .literal(true)
+      .optional()
+      .describe('The gateway itself asks to sign in at the server; the page is `params.url`'),
     presented: z.boolean().optional().describe('Its client is being asked, too'),
     secret: z.boolean().optional().describe('A field looks like a password: a server must not ask for one'),
     truncated: z.boolean().optional().describe('It has ended, and its params were too large to be kept'),
@@ -61,7 +74,7 @@ const call = z.object({
   sessionId: z.string(),
   principal: z.string(),
   program: z.string().optional(),
-  view: z.enum(['hub', 'direct', 'group', 'console']).describe('Where it was made'),
+  view: z.enum(['hub', 'direct', 'group', 'console']).describe('The endpoint of the call'),
   startedAt: time,
   endedAt: time.optional(),
   status: z.enum(CALL_STATUSES),
@@ -70,10 +83,10 @@ const call = z.object({
   statusMessage: z.string().optional(),
   waits: z
     .array(z.object({ questionId: z.string(), from: time, to: time.optional() }))
-    .describe('The time it spent waiting for a person'),
+    .describe('The times when the call waited for an answer'),
   argumentBytes: z.int(),
   resultBytes: z.int().optional(),
-  truncated: z.boolean().optional().describe('Its arguments or its result were too large to be kept'),
+  truncated: z.boolean().optional().describe('The arguments or the result were too large to store'),
   error: z.object({ code: z.number(), message: z.string() }).optional(),
 });
 
@@ -103,7 +116,7 @@ export const summarySchema = z
     errors: z.int(),
     longestMs: z.number(),
   })
-  .meta({ id: 'Summary', description: 'Calls of one second that were too many to have items of their own' });
+  .meta({ id: 'Summary', description: 'Calls made within one second, when there are too many to list each one' });
 
 export type Call = z.infer<typeof callSchema>;
 export type CallDetails = z.infer<typeof callDetailsSchema>;
@@ -112,22 +125,23 @@ export type Summary = z.infer<typeof summarySchema>;
 const server = z.object({
   name: z.string(),
   addedBy: z.enum(['config file', 'client']),
-  principal: z.string().optional().describe('Whose it is, where a client of another principal added it'),
+  principal: z.string().optional().describe('The owner, if a client of another principal added the server'),
   transport: z.enum(['http', 'stdio']),
   address: z.string().describe('The URL without secrets, or the command'),
   state: z
     .enum(['idle', 'connecting', 'connected', 'waiting', 'failed'])
-    .describe('The best of all sessions; idle: no session has connected to it'),
-  sessions: z.int().describe('How many sessions are connected to it'),
+    .describe('The best state in any session; idle: no session has connected to the server'),
+  sessions: z.int().describe('The number of connected sessions'),
   protocolVersion: z.string().optional(),
   era: z.string().optional(),
-  tasks: z.string().optional().describe('The generation of tasks that it keeps'),
+  tasks: z.string().optional().describe('The generation of tasks that the server supports'),
   implementation: z.looseObject({ name: z.string(), version: z.string() }).optional(),
   capabilities: json.optional(),
   instructions: z.string().optional(),
-  latencyMs: z.number().optional().describe('The median duration of its last calls that waited for nobody'),
+  latencyMs: z.number().optional().describe('The median duration of recent calls that did not wait for an answer'),
   error: z.string().optional(),
   fix: z.string().optional().describe('What to do about the error'),
+  needsSignIn: z.literal(true).optional().describe('It can be used once the person has signed in there'),
   retryAt: time.optional(),
   calls: z.object({ lastHour: z.int(), errors: z.int() }).optional(),
 });
@@ -160,7 +174,7 @@ export const logLineSchema = z
 
 export const serverDetailsSchema = server
   .extend({
-    tools: z.array(toolSchema).optional().describe('Absent until a session has read them: connect first'),
+    tools: z.array(toolSchema).optional().describe('Absent until a session has read the tools; connect to read them'),
     log: z.array(logLineSchema).describe('The last 200 lines'),
   })
   .meta({ id: 'ServerDetails' });
@@ -175,19 +189,19 @@ export const sessionSchema = z
     principal: z.string(),
     program: z.string().optional(),
     view: z.enum(['hub', 'direct', 'group', 'console']),
-    server: z.string().optional().describe('The only server that it shows'),
+    server: z.string().optional().describe('The server of a direct endpoint'),
     group: z.string().optional(),
     protocolVersion: z.string().optional(),
     createdAt: time,
     lastActiveAt: time,
-    connected: z.boolean().describe('Its client is there: it has a request or a stream open'),
+    connected: z.boolean().describe('The client has a request or a stream open'),
     state: z
       .enum(['connected', 'away', 'dormant'])
-      .describe('dormant: it is only stored, since no client has used it after a restart'),
+      .describe('dormant: the session is stored, and no client has used it since a restart'),
     tasks: z.object({ running: z.int(), ended: z.int() }),
-    questions: z.int().describe('How many are open'),
-    servers: z.array(z.string()).describe('The servers that it is connected to'),
-    gateway: z.string().optional().describe('The gateway that has it, where there are several'),
+    questions: z.int().describe('The number of open questions'),
+    servers: z.array(z.string()).describe('The servers to which the session is connected'),
+    gateway: z.string().optional().describe('The gateway that owns the session, if there are several gateways'),
   })
   .meta({ id: 'Session' });
 
@@ -197,23 +211,52 @@ export const meSchema = z
   .object({
     principal: z.string(),
     operator: z.boolean().describe('Sees and answers what belongs to any principal'),
+    readOnly: z.boolean().optional().describe('May look at things, and change nothing'),
     gateway: z.object({ id: z.string().optional(), version: z.string(), startedAt: time }),
     history: z.object({ keepMs: z.int(), callsPerSecond: z.int() }),
     audit: z
       .object({ keepMs: z.int(), bytes: z.int(), arguments: z.enum(['hash', 'keep', 'none']) })
       .optional()
-      .describe('Absent if there is no audit record'),
+      .describe('Absent if the audit record is off'),
     endpoints: z.object({ hub: z.string(), all: z.string() }),
     demo: z.boolean().describe('Whether the person can start the demo with `POST /demo`'),
   })
   .meta({ id: 'Me' });
 
+const account = {
+  server: z.string(),
+  principal: z.string(),
+  issuer: z.string().describe('The authorization server'),
+  scopes: z.array(z.string()),
+};
+
+export const accountSchema = z
+  .object({
+    ...account,
+    expiresAt: time.optional().describe('When its access token expires'),
+    renewable: z.boolean().describe('Whether it is renewed without a person'),
+  })
+  .meta({ id: 'Account' });
+
+export const neededSignInSchema = z
+  .object({
+    id: z.string(),
+    ...account,
+    expiresAt: time.describe('How long the link can be used'),
+    url: z.string().optional().describe('The page on which the person begins'),
+  })
+  .meta({ id: 'NeededSignIn' });
+
+export const signedOutAtServerSchema = z
+  .object({ server: z.string(), signedOut: z.boolean().describe('`false` if there were no tokens') })
+  .meta({ id: 'SignedOutAtServer' });
+
 export const auditLineSchema = z
   .object({
-    seq: z.int().describe('Grows from line to line, at all gateways'),
+    seq: z.int().describe('Increases with each line, across all gateways'),
     v: z.literal(1).describe('The version of the format'),
     gateway: z.string(),
-    n: z.int().describe('The number of the line at its gateway; missing numbers are dropped lines'),
+    n: z.int().describe('The number of the line at its gateway; a missing number is a dropped line'),
     at: time,
     kind: z.enum(AUDIT_KINDS),
     event: z.enum([
@@ -248,11 +291,11 @@ export const auditLineSchema = z
     errorCode: z.number().optional(),
     answeredBy: z.object({ principal: z.string(), via: z.string(), name: z.string().optional() }).optional(),
     reason: z.string().optional(),
-    contentHash: z.string().optional().describe('Of arguments, a question or an answer: sha256 of the canonical JSON'),
+    contentHash: z.string().optional().describe('SHA-256 of the canonical JSON of arguments, a question or an answer'),
     contentBytes: z.int().optional(),
     content: z.unknown().optional().describe('With `audit.arguments: "keep"`'),
     place: z.enum(['console', 'api', 'mcp']).optional().describe('Where a key or a token was presented'),
-    method: z.enum(['launch key', 'token']).optional(),
+    method: z.enum(['launch key', 'token', 'login']).optional(),
     address: z.string().optional().describe('Of the other end of a connection, or of a server that was added'),
     count: z.int().optional(),
     from: time.optional(),
@@ -264,8 +307,8 @@ export const errorSchema = z
   .object({
     error: z.object({
       code: z.string(),
-      message: z.string().describe('Names the fix'),
-      fields: z.record(z.string(), z.string()).optional().describe('What is wrong with each field of an answer'),
+      message: z.string().describe('The message, with the fix'),
+      fields: z.record(z.string(), z.string()).optional().describe('The mistake in each invalid field of an answer'),
     }),
   })
   .meta({ id: 'Error' });
@@ -275,15 +318,15 @@ export const alreadyEndedSchema = errorSchema.extend({ call: callSchema }).meta(
 
 export const noticeSchema = z
   .object({
-    id: z.string().describe('The same at each attempt'),
+    id: z.string().describe('The same for each attempt'),
     target: z.string(),
-    subject: z.string().describe('The question, task or server that it is about'),
+    subject: z.string().describe('The question, task or server of the notification'),
     state: z.enum(['waiting', 'failed']),
     createdAt: time,
-    dueAt: time.describe('When it is sent, or tried again'),
+    dueAt: time.describe('The time of the next attempt'),
     attempts: z.int(),
     endedAt: time.optional(),
-    error: z.string().optional().describe('Why the last attempt failed'),
+    error: z.string().optional().describe('The reason why the last attempt failed'),
   })
   .meta({ id: 'Notification' });
 
@@ -291,7 +334,7 @@ export function page(item: z.ZodType): z.ZodObject {
   return z.object({
     items: z.array(item),
     next: z.string().optional().describe('The cursor of the next page; absent on the last one'),
-    total: z.int().optional().describe('How many there are in all'),
+    total: z.int().optional().describe('The total number of items'),
   });
 }
 
@@ -306,15 +349,18 @@ const wholeNumber = (min: number, max: number) =>
   );
 
 const paging = {
-  cursor: z.string().max(512).optional().describe('`next` of the page before'),
-  limit: wholeNumber(1, 200).default(50).describe('How many items at most, up to 200; 50 by default'),
+  cursor: z.string().max(512).optional().describe('`next` from the previous page'),
+  limit: wholeNumber(1, 200).default(50).describe('The maximum number of items, up to 200; 50 by default'),
 };
 
-const text = z.string().max(200).optional().describe('A part of names, ids and messages');
+const text = z.string().max(200).optional().describe('Part of a name, an id or a message');
 const moment = wholeNumber(0, Number.MAX_SAFE_INTEGER).optional();
 
 export const questionsQuery = z.strictObject({
-  status: z.enum(['open', 'ended', 'all']).default('open').describe('Open ones come oldest first, others newest first'),
+  status: z
+    .enum(['open', 'ended', 'all'])
+    .default('open')
+    .describe('Open questions are listed oldest first, ended questions newest first'),
   server: name.optional(),
   session: name.optional(),
   text,
@@ -327,15 +373,15 @@ export const callsQuery = z.strictObject({
     .enum(['true', 'false'])
     .transform((given) => given === 'true')
     .optional()
-    .describe('Whether they became tasks'),
+    .describe('Only calls that became tasks, or only calls that did not'),
   server: name.optional(),
   tool: name.optional(),
   session: name.optional(),
-  principal: name.optional().describe('Whose calls, for operators'),
+  principal: name.optional().describe('Only calls of this principal; for operators'),
   text,
   outcome: z.enum(['completed', 'failed', 'cancelled', 'expired', 'lost']).optional(),
-  from: moment.describe('They began at this time or later'),
-  to: moment.describe('They began before this time'),
+  from: moment.describe('Only calls that began at this time or later'),
+  to: moment.describe('Only calls that began before this time'),
   ...paging,
 });
 
@@ -343,24 +389,26 @@ export const sessionsQuery = z.strictObject({
   state: z
     .enum(['live', 'dormant', 'all'])
     .default('all')
-    .describe('Those that gateways have in memory, which all are on the first page, or those that are only stored'),
+    .describe(
+      'live: sessions in the memory of gateways, all on the first page; dormant: sessions that are only stored',
+    ),
   ...paging,
 });
 
 export const serverQuery = z.strictObject({
-  principal: name.optional().describe('Whose server, where several principals have one of that name'),
+  principal: name.optional().describe('The owner of the server, if several principals have a server of that name'),
 });
 
 export const auditQuery = z.strictObject({
   kind: z.enum(AUDIT_KINDS).optional(),
-  principal: name.optional().describe('Whose line it is, or who answered'),
+  principal: name.optional().describe('The principal of the line, or the one who answered'),
   server: name.optional(),
   tool: name.optional(),
   session: name.optional(),
-  text: text.describe('A part of the line, in upper or lower case'),
-  from: moment.describe('They happened at this time or later'),
-  to: moment.describe('They happened before this time'),
-  after: moment.describe('Only lines with a larger `seq`, the oldest first'),
+  text: text.describe('Part of the line; case does not matter'),
+  from: moment.describe('Only lines from this time or later'),
+  to: moment.describe('Only lines from before this time'),
+  after: moment.describe('Only lines with a larger `seq`, oldest first'),
   ...paging,
 });
 
@@ -392,8 +440,38 @@ export const tryBody = z.strictObject({ tool: name, arguments: json.default({}) 
 /** Nothing has to be said, but it has to be JSON: a form of another page cannot send that. */
 export const emptyBody = z.strictObject({}).default({});
 
+export const beginBody = z
+  .strictObject({
+    issuer: z.string().max(2048).describe('One of those that GET of /console/sign-in lists'),
+    to: z.string().max(2048).default('/console').describe('Where the person wants to go then'),
+  })
+  .meta({ id: 'SignInWithIssuer' });
+
+export const choicesSchema = z
+  .object({ issuers: z.array(z.object({ issuer: z.string(), title: z.string().describe('What people call it') })) })
+  .meta({ id: 'SignInChoices' });
+
+export const begunSchema = z
+  .object({ url: z.string().describe('Where to send the browser') })
+  .meta({ id: 'SignInBegun' });
+
+export const signedOutSchema = z
+  .object({ issuer: z.object({ title: z.string(), url: z.string() }).describe('Where to sign out there, too') })
+  .meta({ id: 'SignedOut' });
+
+export const passBody = z.strictObject({
+  path: z.string().refine(isBesideConsole, 'expected a page of this gateway, such as /oauth/start/<id>'),
+});
+
 export const signedInSchema = z
-  .object({ pageKey: z.string().describe('For the header Meanwhile-Console of each request with the cookie') })
+  .object({
+    pageKey: z.string().describe('The value of the header Meanwhile-Console, which each request with the cookie needs'),
+  })
   .meta({ id: 'SignedIn' });
 
-export const signInBody = z.strictObject({ key: z.string().min(1).max(1024) }).meta({ id: 'SignIn' });
+export const signInBody = z
+  .strictObject({
+    key: z.string().min(1).max(1024),
+    fromLink: z.boolean().default(false).describe('The key came with a link, where tokens are not accepted'),
+  })
+  .meta({ id: 'SignIn' });

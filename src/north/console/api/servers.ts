@@ -25,7 +25,7 @@ export const serverRoutes = [
   route({
     method: 'GET',
     path: '/servers',
-    summary: 'The servers, and how the sessions are connected to them',
+    summary: 'Lists the servers and the connections of sessions to them',
     replies: { 200: { description: 'All servers', schema: z.object({ items: z.array(serverSchema) }) } },
     run: async ({ gateway, person }) => ({
       body: { items: await withFigures(gateway, person, await liveServers(gateway, person)) },
@@ -34,7 +34,7 @@ export const serverRoutes = [
   route({
     method: 'GET',
     path: '/servers/{name}',
-    summary: 'One server, with its tools and its log',
+    summary: 'Returns one server with its tools and its log',
     query: serverQuery,
     replies: { 200: { description: 'The server', schema: serverDetailsSchema } },
     run: async ({ gateway, person, named, query }) => ({
@@ -44,11 +44,14 @@ export const serverRoutes = [
   route({
     method: 'POST',
     path: '/servers/{name}/connect',
-    summary: 'Connects to a server in the session that the person has for the console, so that its tools are known',
+    summary: "Connects to a server in the person's console session and reads its tools",
     body: emptyBody,
     replies: {
       200: { description: 'The server', schema: serverDetailsSchema },
-      502: { description: 'It cannot be reached; the message says why and what to do', schema: errorSchema },
+      502: {
+        description: 'The server cannot be reached; the message gives the reason and the fix',
+        schema: errorSchema,
+      },
     },
     run: async ({ gateway, person, named }) => {
       await doAnywhere(gateway, person, { do: 'connect', server: named });
@@ -58,12 +61,11 @@ export const serverRoutes = [
   route({
     method: 'POST',
     path: '/servers/{name}/calls',
-    summary:
-      'Tries a tool in the session that the person has for the console. Its progress and questions come as events',
+    summary: "Calls a tool in the person's console session; progress and questions arrive as events",
     body: tryBody,
     replies: {
-      202: { description: 'The call, which has begun', schema: callSchema },
-      409: { description: 'The history is turned off', schema: errorSchema },
+      202: { description: 'The started call', schema: callSchema },
+      409: { description: 'The history is off', schema: errorSchema },
     },
     run: async ({ gateway, person, named, body }) => {
       if (gateway.recorder === undefined) throw historyOff();
@@ -75,11 +77,11 @@ export const serverRoutes = [
   route({
     method: 'POST',
     path: '/servers/{name}/remove',
-    summary: 'Removes a server that a client of the person, or the console, has added; its running calls fail',
+    summary: 'Removes a server that the person added with a client or the console; its running calls fail',
     body: emptyBody,
     replies: {
-      200: { description: 'It is gone', schema: goneSchema },
-      403: { description: 'It is in the config file', schema: errorSchema },
+      200: { description: 'The server was removed', schema: goneSchema },
+      403: { description: 'The server is in the config file', schema: errorSchema },
     },
     run: async ({ gateway, person, named }) => {
       await doAnywhere(gateway, person, { do: 'remove', server: named });
@@ -89,12 +91,12 @@ export const serverRoutes = [
   route({
     method: 'POST',
     path: '/demo',
-    summary: 'Adds the demo server for the person, and runs two of its tools: one makes progress, one asks a question',
+    summary: 'Adds the demo server for the person and runs two of its tools: one reports progress, one asks a question',
     body: emptyBody,
     replies: {
-      202: { description: 'The call that asks', schema: callSchema },
+      202: { description: 'The call that asks the question', schema: callSchema },
       403: { description: 'The person may not add servers', schema: errorSchema },
-      409: { description: 'There is no demo here, or its name is taken', schema: errorSchema },
+      409: { description: 'This gateway has no demo, or both of its names are taken', schema: errorSchema },
     },
     run: async ({ gateway, person, demo: config }) => {
       if (gateway.recorder === undefined) throw historyOff();

@@ -62,7 +62,8 @@ export class LiveViews {
   }
 }
 
-const keyOf = ({ principal, operator }: Person): string => `${operator ? 'operator' : 'person'} ${principal}`;
+const keyOf = ({ principal, operator, facts }: Person): string =>
+  `${operator ? 'operator' : 'person'} ${principal} ${JSON.stringify(facts ?? null)}`;
 
 class LiveView {
   readonly #gateway: Gateway;

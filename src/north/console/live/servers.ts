@@ -12,7 +12,7 @@ import { fixFor } from '../../../lib/server-fix.ts';
 import { messageOf } from '../../../lib/log.ts';
 import { notFound } from '../api-error.ts';
 import type { LogLine, Server, ServerDetails } from '../api/schemas.ts';
-import { maySee, type Person } from '../person.ts';
+import { accessOf, maySee, type Person } from '../person.ts';
 
 const LOG_LINES = 200;
 
@@ -37,7 +37,9 @@ export async function serverDetailsHere(
   );
   if (server === undefined) throw noServer(gateway, person, name);
   const sessions = sessionsAt(gateway, person, server);
-  const tools = await toolsIn(gateway, person, server, sessions);
+  const mayKnow = accessOf(gateway, person);
+  const listed = await toolsIn(gateway, person, server, sessions);
+  const tools = listed?.filter((tool) => mayKnow({ server: name, tool: String(tool['name']) }));
   return {
     ...serverItem(server, sessions),
     ...(tools && { tools: tools as ServerDetails['tools'] }),
@@ -83,8 +85,12 @@ function merged(one: Server, other: Server): Server {
 }
 
 /** Those of the person's own principal; an operator also sees those that clients of others added. */
-function shownTo({ registry }: Gateway, { principal, operator }: Person): Shown[] {
-  return [...registry.of(principal).list(), ...(operator ? registry.addedByOthers(principal) : [])];
+function shownTo(gateway: Gateway, person: Person): Shown[] {
+  const { registry } = gateway;
+  const { principal, operator } = person;
+  return operator
+    ? [...registry.of(principal).list(), ...registry.addedByOthers(principal)]
+    : gateway.serversFor(person).list();
 }
 
 /** The names of which the person sees servers of several principals. */
@@ -142,6 +148,7 @@ function aboutFailure(statuses: readonly ConnectionStatus[], { config }: Shown):
   return {
     error: failed.error,
     ...(fix !== undefined && { fix }),
+    ...(failed.failure === 'sign_in' && { needsSignIn: true as const }),
     ...(failed.state === 'waiting' && { retryAt: failed.retryAt }),
   };
 }

@@ -4,18 +4,24 @@ import { CONSOLE_STATE, programOf } from '../../../core/session/kind.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { hasEnded } from '../../../core/task/task.ts';
 import type { SessionItem } from '../api/schemas.ts';
-import { maySee, type Person } from '../person.ts';
+import { accessOf, maySee, type Person } from '../person.ts';
 
 /** The sessions that this gateway has in memory. */
-export function sessionsHere({ sessions, store }: Gateway, person: Person): SessionItem[] {
-  const gateway = store.cluster?.gatewayId;
-  return sessions
-    .filter((session) => maySee(person, session))
-    .map((session) => ({ ...sessionItem(session), ...(gateway !== undefined && { gateway }) }));
+export function sessionsHere(gateway: Gateway, person: Person): SessionItem[] {
+  const id = gateway.store.cluster?.gatewayId;
+  const mayKnow = accessOf(gateway, person);
+  return gateway.sessions
+    .filter((session) => maySee(person, session) && mayKnow(serverOf(session)))
+    .map((session) => {
+      const item = sessionItem(session);
+      const servers = item.servers.filter((server) => mayKnow({ server }));
+      return { ...item, servers, ...(id !== undefined && { gateway: id }) };
+    });
 }
 
 function sessionItem(session: Session): SessionItem {
-  const { tasks, interactions, isAttended: connected } = session;
+  const { tasks, interactions } = session;
+  const { isAttended: connected } = session.presence;
   const all = tasks.list();
   const ended = all.filter(hasEnded).length;
   return {
@@ -26,6 +32,11 @@ function sessionItem(session: Session): SessionItem {
     questions: interactions.size,
     servers: session.connections.flatMap(([server, { status }]) => (status.state === 'connected' ? [server] : [])),
   };
+}
+
+/** The server that its client sees as it is. */
+function serverOf({ view }: Pick<SessionRecord, 'view'>): { server?: string } {
+  return view.kind === 'direct' ? { server: view.server } : {};
 }
 
 type About = Pick<SessionRecord, 'id' | 'principal' | 'view' | 'owner' | 'createdAt' | 'lastActiveAt'>;
@@ -55,11 +66,12 @@ function aboutSession({
 
 /** A page of the sessions that are only stored: their clients have not come back since a restart. */
 export async function dormantSessions(
-  { store }: Gateway,
-  { principal, operator }: Person,
+  gateway: Gateway,
+  person: Person,
   query: Pick<DormantQuery, 'cursor' | 'limit'>,
 ): Promise<SessionItem[]> {
-  const found = await store.dormantSessions({ ...query, ...(!operator && { principal }) });
+  const { principal, operator } = person;
+  const found = await gateway.store.dormantSessions({ ...query, ...(!operator && { principal }) });
   return found.map(({ record, tasks, questions }) => ({
     ...aboutSession(record),
     connected: false,

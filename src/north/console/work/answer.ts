@@ -31,7 +31,7 @@ export async function answerHere(gateway: Gateway, person: Person, work: AnswerW
 
 /** The route adds the question, which says who was first. */
 export const tooLate = (): ApiError =>
-  new ApiError(409, 'already_answered', 'the question is not open any more; nothing was sent to the server');
+  new ApiError(409, 'already_answered', 'the question is no longer open; nothing was sent to the server');
 
 async function give(
   { interactions }: Session,

@@ -43,14 +43,15 @@ export async function doAnywhere(gateway: Gateway, person: Person, work: Action)
 
 async function askOwner(
   { neighbourhood, clock }: Gateway,
-  { principal, operator }: Person,
+  { principal, operator, facts }: Person,
   work: Action,
   { owner }: OwnedElsewhere,
 ): Promise<unknown> {
   if (neighbourhood === undefined) throw new NeighbourUnreachable('no gateway can be reached');
   const { signal, cancel } = timeoutSignal(ACT_MS, clock);
   try {
-    return unpacked((await neighbourhood.send(owner, principal, { ask: 'console', operator, work }, signal)) as Told);
+    const request = { ask: 'console' as const, operator, facts, work };
+    return unpacked((await neighbourhood.send(owner, principal, request, signal)) as Told);
   } finally {
     cancel();
   }
@@ -60,8 +61,8 @@ async function askOwner(
 export async function lookEverywhere(gateway: Gateway, person: Person, work: Look): Promise<unknown[]> {
   const { neighbourhood, log } = gateway;
   if (neighbourhood === undefined) return [await doHere(gateway, person, work)];
-  const { principal, operator } = person;
-  const request = { ask: 'console' as const, operator, work };
+  const { principal, operator, facts } = person;
+  const request = { ask: 'console' as const, operator, facts, work };
   const asked = operator ? neighbourhood.askEvery(principal, request) : neighbourhood.askAll(principal, request);
   const [here, others] = await Promise.all([
     doHere(gateway, person, work),
@@ -99,6 +100,6 @@ function unpacked(told: Told): unknown {
 }
 
 function lost(failure: unknown): GatewayError {
-  const message = `the gateway that has the session does not answer (${messageOf(failure)}); look at its state and try again`;
+  const message = `the gateway that has the session does not answer (${messageOf(failure)}); check its state and try again`;
   return new GatewayError('TOOL_ERR_STORE', message);
 }

@@ -8,7 +8,7 @@ import type { CancelWork } from './work.ts';
 export async function cancelHere(gateway: Gateway, { principal }: Person, work: CancelWork): Promise<void> {
   const { sessionId, owner, callId, taskId } = work;
   const session = await gateway.restore(sessionId, owner);
-  const reason = `cancelled by ${principal} at the console`;
+  const reason = `cancelled by ${principal} in the console`;
   if (session === undefined || !cancelled()) throw hasEnded();
   await whenStored([session]);
   await gateway.recorder?.flush();

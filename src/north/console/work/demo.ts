@@ -17,10 +17,10 @@ const BOOKING = { tool: 'book_table', arguments: { restaurant: "Luigi's", people
 
 /** Returns the id of the call that asks. */
 export async function demoHere(gateway: Gateway, person: Person, { config }: DemoWork): Promise<{ callId: string }> {
-  const known = gateway.registry.of(person.principal);
+  const known = gateway.serversFor(person);
   const server = NAMES.find((name) => isDemo(known.get(name)?.config ?? config, config));
   if (server === undefined) {
-    const message = `there are other servers called ${NAMES.join(' and ')}; remove one of them to see the demo`;
+    const message = `the names ${NAMES.join(' and ')} belong to other servers; remove one of them to run the demo`;
     throw new ApiError(409, 'name_taken', message);
   }
   if (known.get(server)?.addedBy !== 'config file') {

@@ -14,17 +14,19 @@ import type { Person } from '../person.ts';
 import type { ConnectWork, TryWork } from './work.ts';
 
 /** Throws where another gateway has the states of the principal. */
-export async function consoleSession(gateway: Gateway, { principal }: Person): Promise<Session> {
-  const session = await gateway.stateOf({ principal, view: HUB_VIEW, name: CONSOLE_STATE });
-  session.touch();
+export async function consoleSession(gateway: Gateway, { principal, facts }: Person): Promise<Session> {
+  const session = await gateway.stateOf({ principal, view: HUB_VIEW, name: CONSOLE_STATE, facts });
+  gateway.identify({ principal, facts });
+  session.presence.touch();
   // The page hears of everything by the stream of the console, and nobody else reads these.
   session.events.take().settle(true);
   return session;
 }
 
 export async function connectHere(gateway: Gateway, person: Person, { server }: ConnectWork): Promise<void> {
-  const { config } = gateway.registry.of(person.principal).require(server);
+  const { config } = gateway.serversFor(person).require(server);
   const session = await consoleSession(gateway, person);
+  const leave = session.access?.begin(person.facts);
   try {
     await withinLimits(session, undefined, async () => {
       await session.connection(server).ready();
@@ -32,16 +34,20 @@ export async function connectHere(gateway: Gateway, person: Person, { server }: 
     });
   } catch (error) {
     throw withFix(asGatewayError(error), config);
+  } finally {
+    leave?.();
   }
 }
 
 /** Starts the call, as a task, and does not wait for it. Returns its id. */
 export async function tryHere(gateway: Gateway, person: Person, work: TryWork): Promise<{ callId: string }> {
   const { server, tool, arguments: args } = work;
-  gateway.registry.of(person.principal).require(server);
+  gateway.serversFor(person).require(server);
   const session = await consoleSession(gateway, person);
   const id = secretId();
+  const leave = session.access?.begin(person.facts);
   await withinLimits(session, args, async () => {
+    if (!session.mayCall(server, tool)) throw noTool(server, tool);
     // A task from the start: it goes on after a restart, and its questions are certainly its own.
     const { maxTtlMs: ttlMs } = gateway.settings.tasks;
     const request = { id, server, tool, args, timeoutMs: Infinity, asTask: true, ttlMs };
@@ -49,10 +55,14 @@ export async function tryHere(gateway: Gateway, person: Person, work: TryWork): 
       onLeaving: () => () => {},
       onProgress: () => {},
     });
-  });
+  }).finally(() => leave?.());
   await whenStored([session]);
   await gateway.recorder?.flush();
   return { callId: id };
+}
+
+function noTool(server: string, tool: string): GatewayError {
+  return new GatewayError('TOOL_ERR_NOT_FOUND', `server '${server}' has no tool '${tool}'`);
 }
 
 /** What a server, or the way to it, has done wrong is no mistake of the gateway. */

@@ -92,7 +92,7 @@ const DIAGRAMS: Diagram[] = [
   },
   {
     name: 'entity_relationships',
-    description: 'What the gateway stores, and which tools and servers use it',
+    description: 'Data that the gateway stores, and the tools and servers that use it',
     mermaid: `flowchart TB
     subgraph "Original Client"
         OC[Client Tools]

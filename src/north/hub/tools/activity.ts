@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { hasEnded } from '../../../core/task/task.ts';
 import type { Delivery } from '../../../core/event/log.ts';
 import { everythingIn, type Everything } from '../elsewhere.ts';
-import { settleWith } from '../reply.ts';
+import { mayHear, settleWith } from '../reply.ts';
 import { json, READS, tool, type ToolContext } from '../tool.ts';
 import { elicitationBrief, eventView, workingTask } from '../views.ts';
 import { shortText, waitMs } from './arguments.ts';
@@ -26,7 +26,7 @@ export const activityTools = [
       const { tasks, questions } = await everythingIn(context, 'open');
       const delivery = exchange.open ? takeEvents(context, last_event_id) : undefined;
       if (delivery) settleWith(context, delivery);
-      const events = delivery?.events ?? [];
+      const events = (delivery?.events ?? []).filter((event) => mayHear(context.session, event));
       const lastEventId = events.at(-1)?.id ?? last_event_id;
       return json({
         triggers,
@@ -49,21 +49,25 @@ type Trigger =
   | { type: 'server_disconnected'; server: string };
 
 async function waitForTriggers(
-  { session: { events }, exchange, reader }: ToolContext,
+  { session, exchange, reader }: ToolContext,
   timeoutMs: number,
   lastEventId: string | undefined,
 ): Promise<Trigger[]> {
+  const { events } = session;
   const something = lastEventId === undefined ? events.hasNew(reader) : events.hasAfter(lastEventId, reader);
   if (something) return [{ type: 'immediate' }];
   const happened = await events.wait(timeoutMs, exchange.leavingSignal(), reader);
   if (happened.length === 0) return [{ type: 'timeout' }];
-  return happened.map(({ type, server }) =>
+  const heard = happened.filter((event) => mayHear(session, event));
+  return heard.map(({ type, server }) =>
     type === 'server_disconnected' ? { type, server } : { type: 'event', server, eventType: type },
   );
 }
 
-function takeEvents({ session: { events }, reader }: ToolContext, lastEventId: string | undefined): Delivery {
-  return lastEventId === undefined ? events.take(undefined, reader) : events.takeAfter(lastEventId, reader);
+function takeEvents({ session, reader }: ToolContext, lastEventId: string | undefined): Delivery {
+  const { events, access } = session;
+  if (lastEventId !== undefined) return events.takeAfter(lastEventId, reader);
+  return events.take(access && ((event) => mayHear(session, event)), reader);
 }
 
 /** Items of each server together, servers in the order of their first item. */

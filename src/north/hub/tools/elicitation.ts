@@ -19,7 +19,7 @@ export const elicitationTools = [
   tool({
     name: 'respond_to_elicitation',
     description:
-      'Answer an elicitation with what the user says. accept needs content that matches requestedSchema (none for a url).',
+      "Answer an elicitation with the user's reply. accept needs content matching requestedSchema (none for a url).",
     input: () =>
       z.object({
         request_id: shortText,

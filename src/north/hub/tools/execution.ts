@@ -46,7 +46,7 @@ function isUsualCall(given: unknown): boolean {
 export const executionTools = [
   tool({
     name: 'list_tools',
-    description: 'List the tools of the servers, with their schemas. Call them with execute_tool.',
+    description: 'List the tools of all servers or one, with schemas. Call them with execute_tool.',
     input: () =>
       z.object({
         server: serverName.optional(),

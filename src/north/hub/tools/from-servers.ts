@@ -19,7 +19,7 @@ export async function fromServers(
   view: (item: ListItem) => ListItem = (item) => item,
 ): Promise<Record<string, unknown>> {
   const of = async (server: string): Promise<ListItem[]> =>
-    (await session.catalog(server).list(list)).filter(wanted).map((item) => ({ ...view(item), server }));
+    (await listOf(session, server, list)).filter(wanted).map((item) => ({ ...view(item), server }));
   const { key } = LISTS[list];
   if (only !== undefined) {
     const connection = session.connection(only);
@@ -41,6 +41,11 @@ export async function fromServers(
     [key]: answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
     ...(unavailable.length > 0 && { unavailable }),
   };
+}
+
+async function listOf(session: Session, server: string, list: ListName): Promise<ListItem[]> {
+  const items = await session.catalog(server).list(list);
+  return list === 'tools' ? session.toolsFor(server, items) : items;
 }
 
 /** A tool that lists items of one server or of all. */

@@ -8,13 +8,16 @@ import { serverName } from './arguments.ts';
 export const notificationTools = [
   tool({
     name: 'get_notifications',
-    description: 'List new notifications of the servers; with include_delivered, also recent ones.',
+    description: 'List new notifications from servers; with include_delivered, also recent ones.',
     input: () => z.object({ server: serverName.optional(), include_delivered: z.boolean().default(false) }),
     annotations: READS,
     run: async ({ server, include_delivered }, context) => {
       const { session, reader } = context;
       const delivery = session.events.take(
-        (event) => event.type === 'notification' && (server === undefined || event.server === server),
+        (event) =>
+          event.type === 'notification' &&
+          (server === undefined || event.server === server) &&
+          session.sees(event.server),
         reader,
       );
       settleWith(context, delivery);
@@ -26,7 +29,7 @@ export const notificationTools = [
   }),
   tool({
     name: 'get_logs',
-    description: 'List recent log messages and stderr lines of the servers.',
+    description: 'List recent log messages and stderr lines of servers.',
     input: () =>
       z.object({
         server: serverName.optional(),

@@ -31,7 +31,7 @@ export async function onServer<T>(
   const late = timeoutSignal(timeoutMs, session.clock);
   const signal = AbortSignal.any([exchange.lostSignal(), late.signal]);
   try {
-    return await work(connection, signal);
+    return await session.asCall(async () => work(connection, signal));
   } catch (error) {
     if (late.signal.aborted) {
       throw new GatewayError('TOOL_ERR_TIMEOUT', `server '${server}' did not answer ${what} within ${timeoutMs} ms`);

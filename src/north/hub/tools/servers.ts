@@ -23,7 +23,7 @@ const newName = (): z.ZodString =>
 export const serverTools = [
   tool({
     name: 'add_server',
-    description: 'Add an MCP server, or replace the one of that name, for all your sessions. Give url or command.',
+    description: 'Add an MCP server, or replace one of the same name, in all your sessions. Set url or command.',
     input: () =>
       z.object({
         name: newName(),
@@ -55,7 +55,7 @@ export const serverTools = [
   }),
   tool({
     name: 'remove_server',
-    description: 'Remove a server for all your sessions. Its running calls fail.',
+    description: 'Remove a server from all your sessions. Its running calls fail.',
     input: () => z.object({ name: serverName }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     run: async ({ name }, { gateway, session }) => {
@@ -85,7 +85,10 @@ export const serverTools = [
       return json({
         ...serverView(session, known),
         ...infoView(connection),
-        working_tasks: session.tasks.atWork(server).map(workingTask),
+        working_tasks: session.tasks
+          .atWork(server)
+          .filter(({ tool: name }) => session.mayCall(server, name))
+          .map(workingTask),
         elicitations: ownQuestions(context, 'elicitation', server).map(elicitationBrief),
         sampling_requests: ownQuestions(context, 'sampling', server).map(({ id }) => ({ requestId: id, server })),
       });
@@ -106,7 +109,7 @@ function toConfig(fields: {
   if (command !== undefined && url === undefined) {
     return { command, ...(args && { args }), ...(env && { env }), ...(cwd !== undefined && { cwd }) };
   }
-  throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', 'give either url or command');
+  throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', 'set either url or command');
 }
 
 /** Headers, environment and arguments may hold secrets and are not shown. */

@@ -16,7 +16,7 @@ const taskId = shortText.describe('Id from execute_tool or list_tasks');
 export const taskTools = [
   tool({
     name: 'list_tasks',
-    description: 'List calls running as tasks; with include_completed, also ended ones.',
+    description: 'List running tasks; with include_completed, also ended tasks.',
     input: () =>
       z.object({
         server: shortText.optional(),

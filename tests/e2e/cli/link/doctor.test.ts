@@ -21,7 +21,7 @@ test('L-1: doctor starts what the linked clients start, and says how to mend wha
   );
   expect(stdout).toMatch(/^✗ Cursor \(linked\)\n {2}problem: .*not valid JSON/m);
   expect(stdout).toMatch(
-    /^✗ Zed \(linked\)\n {2}problem: its file has no entry for Meanwhile any more.*\n {2}fix: link it again/m,
+    /^✗ Zed \(linked\)\n {2}problem: its file no longer has an entry for Meanwhile.*\n {2}fix: link it again/m,
   );
 
   await run('unlink', 'codex', 'zed', '--yes');

@@ -59,7 +59,7 @@ test('L-1: without names the clients of the machine are linked, each at the endp
 
   const again = await run('link', '--yes', '--config', config);
   expect(again).toMatchObject({ code: 0, stderr: '' });
-  expect(again.stdout).toMatch(/^Claude Code .*: linked already\nGemini CLI .*: linked already$/);
+  expect(again.stdout).toMatch(/^Claude Code .*: already linked\nGemini CLI .*: already linked$/);
 
   const other = await run('link', 'claude', '--hub', '--yes', '--config', config);
   expect(other.stdout).toMatch(/^ *- +"--all",$/m);
@@ -103,7 +103,9 @@ test('L-1: without a terminal and without --yes nothing is changed', async () =>
   const { code, stdout, stderr } = await run('link');
   expect(code).toBe(6);
   expect(stdout).toMatch(/^ *\+ +"meanwhile": \{$/m);
-  expect(stderr).toContain('nothing was changed: there is no terminal to ask on; --yes makes this change');
+  expect(stderr).toContain(
+    'nothing was changed: there is no terminal to confirm on; --yes makes this change without asking',
+  );
   expect(await read('cursor')).toBe(realFile('cursor'));
 });
 
@@ -131,7 +133,7 @@ test('L-1: a file that was changed since loses only the entry', async () => {
   for (const client of CLIENT_NAMES) await write(client, add(await read(client)));
   const { code, stdout } = await run('unlink', '--yes');
   expect(code).toBe(0);
-  expect(stdout.match(/the file before: /g)).toHaveLength(CLIENT_NAMES.length);
+  expect(stdout.match(/backup: /g)).toHaveLength(CLIENT_NAMES.length);
   for (const client of CLIENT_NAMES) expect(await read(client), client).toBe(add(realFile(client)));
   expect((await readdir(join(home, '.local/share/meanwhile/backups'))).length).toBeGreaterThan(0);
   expect((await run('unlink')).stdout).toBe('no client is linked');
@@ -161,7 +163,7 @@ test('L-1: linked again, an entry keeps what was added to it', async () => {
   await run('link', 'codex', 'gemini', '--yes');
   await write('codex', `${await read('codex')}startup_timeout_sec = 20\n`);
   await write('gemini', (await read('gemini')).replace('"command"', '"trust": true,\n"command"'));
-  expect((await run('link', 'codex', 'gemini', '--yes')).stdout.match(/linked already/g)).toHaveLength(2);
+  expect((await run('link', 'codex', 'gemini', '--yes')).stdout.match(/already linked/g)).toHaveLength(2);
   expect((await run('link', 'codex', 'gemini', '--all', '--yes')).code).toBe(0);
   expect(await entryOf('codex')).toMatchObject({ args: [QUICK_PROGRAM, 'stdio', '--all'], startup_timeout_sec: 20 });
   expect(await entryOf('gemini')).toMatchObject({ args: [QUICK_PROGRAM, 'stdio', '--all'], trust: true });
@@ -180,9 +182,9 @@ test('L-1: a change that fails leaves no link; a file that is missing is not for
   await rename(fileOf('zed'), `${fileOf('zed')}.away`);
   const kept = await run('unlink', '--yes');
   expect(kept).toMatchObject({ code: 0, stdout: '' });
-  expect(kept.stderr).toContain('meanwhile unlink zed forgets it');
+  expect(kept.stderr).toContain('meanwhile unlink zed removes the record of the link');
   await rename(`${fileOf('zed')}.away`, fileOf('zed'));
-  expect((await run('unlink', '--yes')).stdout).toContain('✓ Zed is not linked any more');
+  expect((await run('unlink', '--yes')).stdout).toContain('✓ Zed is no longer linked');
 });
 
 test('L-1: an entry of that name that was there before comes back', async () => {

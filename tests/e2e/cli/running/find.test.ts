@@ -37,7 +37,7 @@ test('W-1, W-7: the gateway of the same user is found by its store, wherever it 
   const none = await runCommand(['console', '--print'], { env });
   expect(none.code).toBe(1);
   expect(none.stderr).toMatch(NOT_RUNNING);
-  expect(none.stderr).toContain('or name one: meanwhile console --url http://HOST:PORT --token TOKEN');
+  expect(none.stderr).toContain('or give its address: meanwhile console --url http://HOST:PORT --token TOKEN');
   const { program, url } = await serve(['--port', '0'], env);
   const base = url.replace('/mcp', '');
   const link = await runCommand(['console', '--print'], { env });
@@ -115,7 +115,7 @@ test('W-10: what is wrong is said with a fix', async () => {
     const old = await runCommand(['watch', '--url', url, '--token', 'x', '--json']);
     expect(old.code).toBe(1);
     expect(old.stderr).toMatch(
-      /has no API for this command \(HTTP \d+\): it is no gateway, or one of an earlier version; update it/,
+      /has no API for this command \(HTTP \d+\): it is not a gateway, or its version is too old; update it/,
     );
     expect(JSON.parse(old.stdout)).toMatchObject({ error: { code: 'refused' } });
   }
@@ -127,7 +127,7 @@ test('W-2, W-3: a gateway without a history says so', async () => {
   for (const command of ['inbox', 'watch']) {
     const { code, stderr } = await runCommand([command, ...flags]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/records no calls and questions \(history\.keepMs is 0\); take the setting out/);
+    expect(stderr).toMatch(/does not record calls and questions \(history\.keepMs is 0\); remove the setting/);
   }
   const status = await runCommand(['status', ...flags]);
   expect(status.code).toBe(0);

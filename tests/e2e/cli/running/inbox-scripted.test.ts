@@ -24,7 +24,7 @@ test('W-2: an answer that the gateway refuses is asked for again at the field, w
   );
   const terminal = await programInTerminal(['inbox', ...api.flags]);
   await terminal.shows('shop asks: What about q1?');
-  await terminal.shows(/called by test \(ann\); it has waited for 1m \d\ds, 59m \d\ds left/);
+  await terminal.shows(/called by test \(ann\); waiting for 1m \d\ds, 59m \d\ds left/);
   await terminal.shows('● Answer (2 fields)');
   terminal.press('Enter');
   await terminal.shows('◆  Name');
@@ -81,7 +81,7 @@ test('W-2: somebody else is first: the form closes and says who it was', async (
   const answeredBy = { principal: 'bob', via: 'console' };
   api.send('question', { ...question, status: 'accepted', answeredBy, endedAt: Date.now() }, 2);
   const { code, screen } = await terminal.ended();
-  expect(screen).toMatch(/The question is already answered by bob at the console, \d+s ago\./);
+  expect(screen).toMatch(/The question is already answered by bob in the console, \d+s ago\./);
   expect(code).toBe(0);
 });
 
@@ -117,12 +117,12 @@ test('W-2: of several questions the person chooses, and Esc leaves them open', a
   const old = { createdAt: Date.now() - 600_000 };
   const api = await withQuestions(formQuestion('q1', {}), formQuestion('q2', {}, old));
   const terminal = await programInTerminal(['inbox', ...api.flags]);
-  const listed = await terminal.shows('2 questions wait for an answer, the oldest first');
+  const listed = await terminal.shows('2 open questions, oldest first');
   expect(listed.indexOf('shop order: What about q2?')).toBeLessThan(listed.indexOf('shop order: What about q1?'));
   terminal.press('Enter');
   await terminal.shows(/shop asks: What about q2\?[\s\S]*● Agree/);
   terminal.press('Escape');
-  await terminal.shows(/asks: What about q2\?[\s\S]*2 questions wait for an answer/);
+  await terminal.shows(/asks: What about q2\?[\s\S]*2 open questions/);
   terminal.press('Escape');
   expect((await terminal.ended()).code).toBe(0);
   expect(api.asked.filter(({ method }) => method === 'POST')).toEqual([]);

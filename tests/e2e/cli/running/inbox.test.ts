@@ -59,7 +59,7 @@ async function waiting(flags: readonly string[], count: number): Promise<Listed[
 
 test('W-2: without a terminal the questions are listed, oldest first; nothing is a result, too', async () => {
   const { ask, flags } = await asking();
-  expect(await runCommand(['inbox', ...flags])).toEqual({ code: 0, stdout: '', stderr: 'no question is waiting' });
+  expect(await runCommand(['inbox', ...flags])).toEqual({ code: 0, stdout: '', stderr: 'there are no open questions' });
   await ask('ask', { message: 'Who is first?' });
   await ask('ask', { message: 'Who is second?' });
   await waiting(flags, 2);
@@ -88,7 +88,7 @@ test('W-2: --answer answers one question; whoever comes later is told who was fi
   for (const more of [[], ['--answer', '{"name":"Bob"}']]) {
     const late = await runCommand(['inbox', id, ...more, ...flags]);
     expect(late.code).toBe(1);
-    expect(late.stderr).toMatch(/the question \S+ is already answered by local at a terminal, \d+s ago$/);
+    expect(late.stderr).toMatch(/the question \S+ is already answered by local in a terminal, \d+s ago$/);
   }
 });
 
@@ -103,7 +103,7 @@ test('W-2: without a terminal and an answer, the question tells what to add', as
   const unknown = await runCommand(['inbox', 'nix', ...flags]);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toContain("no question 'nix'");
-  expect(unknown.stderr).toContain('meanwhile inbox lists the questions that wait');
+  expect(unknown.stderr).toContain('meanwhile inbox lists the open questions');
 });
 
 test('W-2: on a terminal a form, a sampling request and a link are answered one after the other', async () => {
@@ -114,7 +114,7 @@ test('W-2: on a terminal a form, a sampling request and a link are answered one 
   await writeFile(browser, `#!/bin/sh\nprintf '%s' "$1" > '${opened}'\n`, { mode: 0o755 });
   const terminal = await programInTerminal(['inbox', '--follow', ...flags], { env: { BROWSER: browser } });
   await terminal.shows('one asks: What is your name?');
-  await terminal.shows(/called by editor \(local\); it has waited for[\s\S]*● Answer/);
+  await terminal.shows(/called by editor \(local\); waiting for[\s\S]*● Answer/);
   terminal.press('Enter');
   await terminal.shows('◆  Name (at least 1 characters)');
   terminal.press('Enter');
@@ -125,7 +125,7 @@ test('W-2: on a terminal a form, a sampling request and a link are answered one 
   expect(await result(form)).toBe('Hello Ada');
 
   const sample = await ask('sample', { prompt: 'Write a poem' });
-  await terminal.shows('one asks for the answer of a model');
+  await terminal.shows('one asks for a model response');
   await terminal.shows('user: Write a poem');
   await terminal.shows('● Answer in its place');
   terminal.press('Enter');
@@ -161,7 +161,7 @@ test('W-2: a form on the terminal closes when the question is answered at the co
   const answer = { action: 'accept', content: { name: 'Grace' } };
   expect((await person.post(`/questions/${id}/answer`, answer)).status).toBe(200);
   const { code, screen } = await terminal.ended();
-  expect(screen).toMatch(/The question is already answered by local at the console, \d+s ago\./);
+  expect(screen).toMatch(/The question is already answered by local in the console, \d+s ago\./);
   expect(code).toBe(0);
   expect(await result(task)).toBe('Hello Grace');
 });
@@ -205,7 +205,7 @@ test('W-7: a token sees what belongs to its name, and an operator everything', a
 
 test.each([
   [['inbox', 'a', 'b'], "unexpected argument 'b'"],
-  [['inbox', 'http://127.0.0.1:1'], 'the address of the gateway goes into --url http://127.0.0.1:1'],
+  [['inbox', 'http://127.0.0.1:1'], 'give the address of the gateway with --url http://127.0.0.1:1'],
   [['inbox', 'a', '--follow'], '--follow is for all questions'],
   [['inbox', '--answer', '{}'], '--answer is for one question: meanwhile inbox <id>'],
   [['inbox', 'a', '--answer', '{}', '--answer', '{}'], 'a question takes one --answer'],

@@ -24,7 +24,7 @@ const call = (id: string, more: Record<string, unknown> = {}) => ({
 test('W-3: on a terminal the screen follows calls and questions, through a loss of the connection, until q', async () => {
   const api = await ScriptedApi.start();
   const terminal = await programInTerminal(['watch', ...api.flags], { prefix: 'echo earlier;' });
-  await terminal.shows('no question waits');
+  await terminal.shows('no open questions');
   await terminal.shows('nothing is running');
   await terminal.shows(/^meanwhile 9\.9\.9 {2}http:\/\/127\.0\.0\.1:\d+ {2}up \d+s {2}ann \(operator\)$/m);
   await expect.poll(() => api.listeners).toBe(1);
@@ -35,7 +35,7 @@ test('W-3: on a terminal the screen follows calls and questions, through a loss 
   await terminal.shows(/shop tool_one {2}\d+s {2}█{5}░{15} {2}25% {2}test \(ann\) {2}running {2}baking/);
   api.send('question', formQuestion('q1', {}, { params: undefined }), 3);
   api.send('call', call('one', { status: 'waiting', progress }), 4);
-  await terminal.shows('1 question waits for an answer (meanwhile inbox)');
+  await terminal.shows('1 open question (meanwhile inbox)');
   await terminal.shows('What about q1?');
   await terminal.shows('calls: 0 running, 1 waiting');
   // What the stream has not told is read again.
@@ -43,7 +43,7 @@ test('W-3: on a terminal the screen follows calls and questions, through a loss 
   api.loseStreams();
   await expect.poll(() => api.asked.map(({ path }) => path)).toContain('events?after=4');
   await terminal.shows('nothing is running');
-  await terminal.shows('no question waits');
+  await terminal.shows('no open questions');
   api.send('call', call('one', { status: 'failed', endedAt: Date.now(), error: { code: 1, message: 'burnt' } }), 5);
   await terminal.shows(/shop tool_one {2}\d+s ago {2}took \d+s {2}test \(ann\) {2}failed {2}burnt/);
   await terminal.shows('q quits');
@@ -61,7 +61,7 @@ test('W-3: the screen never has more lines than the terminal', async () => {
   api.reply('GET questions', { items: Array.from({ length: 60 }, (_, index) => formQuestion(`q${index}`, {})) });
   const terminal = await programInTerminal(['watch', ...api.flags], { rows: 24, columns: 60 });
   const screen = await terminal.shows('q quits');
-  expect(screen).toContain('60 questions wait for an answer');
+  expect(screen).toContain('60 open questions');
   expect(screen.match(/and \d+ more/g)).toHaveLength(3);
   expect(screen.trimEnd().split('\n')).toHaveLength(24);
   terminal.press('C-c');
@@ -91,7 +91,7 @@ test('W-3: without a terminal each change is a line; with --json a document', as
   expect(rest).toEqual([
     'shop tool_one  25%  running  baking',
     'shop order  question  asks: What about q1?  (meanwhile inbox q1)',
-    'shop order  question  already answered by bob with the tools of the hub, now',
+    'shop order  question  already answered by bob with hub tools, now',
     'shop tool_one  completed with an error',
   ]);
   await expect.poll(() => json.stdout).toHaveLength(5);
@@ -119,7 +119,7 @@ test('W-3, W-5: status shows everything once, and as one document', async () => 
   api.reply('GET sessions', { items: [{ ...session, tasks: { running: 1, ended: 2 } }] });
   const { code, stdout } = await runCommand(['status', ...api.flags]);
   expect(code).toBe(0);
-  expect(stdout).toContain('1 question waits for an answer (meanwhile inbox)\n  shop order  1m ');
+  expect(stdout).toContain('1 open question (meanwhile inbox)\n  shop order  1m ');
   expect(stdout).toMatch(/^calls: 1 running\n {2}shop tool_one {2}\d+s .*test \(ann\) {2}running$/m);
   expect(stdout).toMatch(/^ {2}fine {4}connected {2}1 session {3}12 ms$/m);
   expect(stdout).toMatch(/^ {2}broken {2}failed {5}0 sessions .*not found; fix: install it$/m);

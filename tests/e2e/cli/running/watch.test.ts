@@ -49,16 +49,16 @@ test('W-3, W-6: screen and lines follow a question from its begin to its answer'
     { timeout: 15_000, interval: 500 },
   );
   const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: {} });
-  await terminal.shows(/1 question waits[^\n]*\n {2}one ask {2}\d+s, [^\n]* left {2}What is your name\?/);
+  await terminal.shows(/1 open question[^\n]*\n {2}one ask {2}\d+s, [^\n]* left {2}What is your name\?/);
   await terminal.shows('calls: 0 running, 1 waiting');
   const answer = { request_id: asked.elicitations[0]?.requestId, action: 'accept', content: { name: 'Ada' } };
   await hub.call('respond_to_elicitation', answer);
   await terminal.shows(/one ask +\d+s ago/);
-  await terminal.shows('no question waits');
+  await terminal.shows('no open questions');
   await expect.poll(() => lines.stdout.join('\n')).toMatch(/one ask {2}completed/);
   const text = lines.stdout.join('\n');
   expect(text).toMatch(/one ask {2}question {2}asks: What is your name\? {2}\(meanwhile inbox \S+\)/);
-  expect(text).toMatch(/question {2}already answered by local with the tools of the hub/);
+  expect(text).toMatch(/question {2}already answered by local with hub tools/);
   terminal.type('q');
   expect((await terminal.ended()).code).toBe(0);
   expect(await lines.stop()).toBe(0);

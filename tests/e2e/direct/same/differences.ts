@@ -331,7 +331,7 @@ export const DIFFERENCES: readonly Difference[] = [
     apply: withReply('subscribe to what is not there', {
       error: {
         code: -32_602,
-        message: "the server does not tell of changes of 'rich://missing'",
+        message: "the server does not report changes of 'rich://missing'",
         data: { uri: 'rich://missing' },
       },
     }),

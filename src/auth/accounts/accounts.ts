@@ -1,0 +1,254 @@
+/** The accounts of principals at servers that authorize their clients. Loaded when the first server asks for it. */
+
+import type {
+  Accounts,
+  AccountAt,
+  AccountState,
+  AccountTokens,
+  AuthChallenge,
+  HttpServerConfig,
+  ServerConfig,
+  SignIn,
+  Store,
+  TokensChange,
+} from '../../core/ports.ts';
+import type { AllowedAddresses } from '../../lib/addresses.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import { every } from '../../lib/timers.ts';
+import { Account } from './account.ts';
+import { Clients } from './clients.ts';
+import { discoverAuthorizationServer } from './discovery.ts';
+import { AuthFailure } from './failure.ts';
+import { loadKeys, type KeySettings } from './keys.ts';
+import { EVERYBODY, isProgram, ownerOf, type Shared } from './parts.ts';
+import { ProgramAccount } from './program-account.ts';
+import { reachFor } from './reach.ts';
+import { AccountRecords, type TokensRecord } from './records.ts';
+import { createSafeFetch, type SafeFetch } from './safe-fetch.ts';
+import { createSealer, type Sealer } from './sealed.ts';
+import { SignIns } from './sign-ins.ts';
+import { revokeToken } from './token-endpoint.ts';
+
+export interface AccountsParts {
+  store: Store;
+  keys: KeySettings;
+  /** The servers of the config file. */
+  servers: ReadonlyMap<string, ServerConfig>;
+  /** Where servers of clients may be. */
+  addServerAddresses: AllowedAddresses;
+  /** Where people come back to; `undefined` if the gateway does not listen. */
+  redirectUri: () => string | undefined | Promise<string | undefined>;
+  publicUrl?: string | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+/** How many accounts are kept in memory; others are read again. */
+const MAX_ACCOUNTS = 10_000;
+/** How often a gateway looks whether somebody has signed in elsewhere, in case that news of it were lost. */
+const LOOK_MS = 5000;
+/** How often it is tried to delete tokens that are renewed at the same time. */
+const SIGN_OUT_ATTEMPTS = 5;
+
+interface KnownAccount {
+  account: Account | ProgramAccount;
+  owner: string;
+  server: string;
+  /** Those that use it here. */
+  principals: Set<string>;
+}
+
+type Watcher = (principal: string, server: string) => void;
+
+export function createAccounts(parts: AccountsParts): Accounts {
+  return new AllAccounts(parts);
+}
+
+class AllAccounts implements Accounts {
+  readonly #parts: AccountsParts;
+  readonly #records: AccountRecords;
+  readonly #shared: Shared;
+  readonly #signIns: SignIns;
+  readonly #accounts = new Map<string, KnownAccount>();
+  readonly #watchers = new Set<Watcher>();
+  /** Sign-ins that began here, and that may end at another gateway. */
+  readonly #waiting = new Map<string, { owner: string; server: string; expiresAt: number }>();
+  #stopLooking: (() => void) | undefined;
+  #sealer: Promise<Sealer> | undefined;
+
+  constructor(parts: AccountsParts) {
+    this.#parts = parts;
+    const { store, clock, log, publicUrl, redirectUri } = parts;
+    this.#records = new AccountRecords({ store: store.accounts, sealer: async () => this.#loadSealer(), clock, log });
+    this.#shared = {
+      records: this.#records,
+      clients: new Clients({ records: this.#records, publicUrl }),
+      clock,
+      log,
+      redirectUri,
+      fetchFor: async (server, config) => this.#fetchFor(server, config),
+      changed: (...change) => this.#changed(...change),
+    };
+    this.#signIns = new SignIns(this.#shared);
+    store.accounts.watch((changed) => {
+      if (changed) return this.#changed(changed.principal, changed.server, changed.what);
+      for (const { account } of this.#accounts.values()) account.forget();
+      void this.#look();
+    });
+  }
+
+  tokens(at: AccountAt): AccountTokens {
+    const { server, config } = at;
+    // An account that is configured otherwise is another one.
+    const key = JSON.stringify([ownerOf(at), server, config.url, config.auth, config.headers]);
+    return {
+      current: () => this.#account(key, at).current(),
+      refused: async (token, challenge) => {
+        const after = await this.#account(key, at).refused(token, challenge);
+        if (after.then === 'sign_in') this.#waitFor(at, after.signIn);
+        return after;
+      },
+    };
+  }
+
+  async signIn(at: AccountAt, challenge?: AuthChallenge): Promise<SignIn> {
+    const signIn = await this.#signIns.begin(at, { challenge });
+    this.#waitFor(at, signIn);
+    return signIn;
+  }
+
+  async findSignIn(id: string): Promise<SignIn | undefined> {
+    return this.#signIns.find(id);
+  }
+
+  async authorizationUrl(signInId: string): Promise<URL> {
+    return this.#signIns.authorizationUrl(signInId);
+  }
+
+  async complete(parameters: URLSearchParams): Promise<SignIn> {
+    return this.#signIns.complete(parameters);
+  }
+
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  async list(principal?: string): Promise<AccountState[]> {
+    const owners = principal === undefined ? [{}] : [{ principal }, { principal: EVERYBODY }];
+    const found = await Promise.all(owners.map(async (owner) => this.#records.list('tokens', owner)));
+    return found.flat().map(({ value }) => stateOf(value));
+  }
+
+  async signOut(principal: string, server: string): Promise<boolean> {
+    const account = { principal, server };
+    await this.#records.dropUnreadable('tokens', account);
+    let isOut = false;
+    for (let attempt = 0; attempt < SIGN_OUT_ATTEMPTS; attempt += 1) {
+      const found = await this.#records.list('tokens', account);
+      if (found.length === 0) return isOut;
+      for (const kept of found) {
+        // One that was renewed meanwhile is found the next time.
+        if (!(await this.#records.drop(kept))) continue;
+        isOut = true;
+        this.#changed(principal, server, 'signed_out');
+        await this.#revoke(kept.value);
+      }
+    }
+    throw new AuthFailure(`the tokens for '${server}' are being changed elsewhere; sign out again`, { mayPass: true });
+  }
+
+  /** The tokens are deleted already: if this fails, nobody uses them any more. */
+  async #revoke({ server, url, issuer, client, refreshToken, accessToken }: TokensRecord): Promise<void> {
+    try {
+      const fetch = await this.#fetchFor(server, { url });
+      const authorizationServer = await discoverAuthorizationServer(fetch, issuer);
+      // With the refresh token, the access tokens made of it end, too.
+      const token =
+        refreshToken === undefined
+          ? { value: accessToken, hint: 'access_token' as const }
+          : { value: refreshToken, hint: 'refresh_token' as const };
+      await revokeToken(fetch, authorizationServer, client, token);
+    } catch (error) {
+      this.#parts.log.warn('token_not_revoked', { server, issuer, error: messageOf(error) });
+    }
+  }
+
+  #account(key: string, at: AccountAt): Account | ProgramAccount {
+    let known = this.#accounts.get(key);
+    if (known === undefined) {
+      const [oldest] = this.#accounts;
+      if (this.#accounts.size >= MAX_ACCOUNTS && oldest?.[1].account.isIdle === true) this.#accounts.delete(oldest[0]);
+      const { server } = at;
+      const account = isProgram(at)
+        ? new ProgramAccount(at, this.#shared)
+        : new Account(at, this.#shared, this.#signIns);
+      known = { account, owner: ownerOf(at), server, principals: new Set() };
+      this.#accounts.set(key, known);
+    }
+    known.principals.add(at.principal);
+    return known.account;
+  }
+
+  /** What is known of them is read again, and those who wait for a sign-in are told of it. */
+  #changed(owner: string, server: string, what: TokensChange): void {
+    const principals = new Set(owner === EVERYBODY ? [] : [owner]);
+    for (const known of this.#accounts.values()) {
+      if (known.server !== server || known.owner !== owner) continue;
+      known.account.forget();
+      for (const principal of known.principals) principals.add(principal);
+    }
+    if (what !== 'signed_in') return;
+    for (const [id, each] of this.#waiting)
+      if (each.owner === owner && each.server === server) this.#waiting.delete(id);
+    for (const principal of principals) for (const watcher of this.#watchers) watcher(principal, server);
+  }
+
+  /** Where several gateways share a store, another one may complete it. */
+  #waitFor(at: AccountAt, { id, server, expiresAt }: SignIn): void {
+    if (this.#parts.store.cluster === undefined) return;
+    this.#waiting.set(id, { owner: ownerOf(at), server, expiresAt });
+    this.#stopLooking ??= every(LOOK_MS, () => void this.#look(), this.#parts.clock);
+  }
+
+  async #look(): Promise<void> {
+    for (const [id, { owner, server, expiresAt }] of this.#waiting) {
+      const found = await this.#signIns.find(id).catch(() => 'unknown');
+      if (found !== undefined || !this.#waiting.delete(id)) continue;
+      if (this.#parts.clock.now() < expiresAt) this.#changed(owner, server, 'signed_in');
+    }
+    if (this.#waiting.size > 0) return;
+    this.#stopLooking?.();
+    this.#stopLooking = undefined;
+  }
+
+  async #fetchFor(server: string, { url }: HttpServerConfig): Promise<SafeFetch> {
+    const configured = this.#parts.servers.get(server);
+    const isOperators = configured !== undefined && 'url' in configured && configured.url === url;
+    const reach = isOperators
+      ? { config: configured }
+      : { config: { url }, forClients: this.#parts.addServerAddresses };
+    return createSafeFetch({ mayReach: await reachFor(reach), origin: new URL(url).origin });
+  }
+
+  async #loadSealer(): Promise<Sealer> {
+    this.#sealer ??= loadKeys(this.#parts.keys, this.#parts.log).then(createSealer);
+    this.#sealer.catch(() => {
+      // The next caller tries again: the file may be there by then.
+      this.#sealer = undefined;
+    });
+    return this.#sealer;
+  }
+}
+
+function stateOf({ owner, server, issuer, scopes, expiresAt, refreshToken }: TokensRecord): AccountState {
+  return {
+    principal: owner,
+    server,
+    issuer,
+    scopes,
+    ...(expiresAt !== undefined && { expiresAt }),
+    renewable: refreshToken !== undefined,
+  };
+}

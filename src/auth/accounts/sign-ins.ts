@@ -1,0 +1,282 @@
+/** Sign-ins that wait for a person. All about them is stored, so that any gateway can go on with them. */
+
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { AccountAt, AuthChallenge, SignIn } from '../../core/ports.ts';
+import { isoTime } from '../../lib/clock.ts';
+import { AuthFailure } from './failure.ts';
+import { discover, ownerOf, tokensId, type Authorization, type Shared } from './parts.ts';
+import { digest, type Kept, type SignInRecord, type TokensRecord } from './records.ts';
+import { includesAll, scopesIn, union } from './scopes.ts';
+import { quoted, requestTokens } from './token-endpoint.ts';
+
+/** How long a person may take. */
+const SIGN_IN_MS = 3_600_000;
+/** A sign-in that began so recently is not looked into again. */
+const RECENT_MS = 60_000;
+const MOST = { perPrincipal: 100, total: 10_000 };
+/** How often it is tried to change a record that others change at the same time. */
+const ATTEMPTS = 5;
+
+const random = (bytes: number): string => randomBytes(bytes).toString('base64url');
+
+/** The id is all that it takes to begin, so the record has another one. */
+const recordId = (id: string): string => digest('sign-in', id);
+
+export interface BeginOptions {
+  challenge?: AuthChallenge | undefined;
+  /** The tokens that the server refuses because they do not allow enough. */
+  stepUpFrom?: TokensRecord | undefined;
+}
+
+export class SignIns {
+  readonly #shared: Shared;
+
+  constructor(shared: Shared) {
+    this.#shared = shared;
+  }
+
+  /** Begins one, or returns the one that waits already for at least these scopes. */
+  async begin(account: AccountAt, { challenge, stepUpFrom }: BeginOptions = {}): Promise<SignIn> {
+    const { records, clients, clock } = this.#shared;
+    const { principal, server, config } = account;
+    assertByPeople(account);
+    // Not after a registration that could not be stored.
+    await records.assertWritable();
+    const redirectUri = await this.#shared.redirectUri();
+    if (redirectUri === undefined) {
+      throw new AuthFailure(
+        `'${server}' requires a sign-in, and people could not come back: this gateway does not listen over HTTP; use \`meanwhile serve\``,
+      );
+    }
+    const recent = stepUpFrom ? undefined : await this.#recent(account, redirectUri, scopesIn(challenge?.scope));
+    if (recent) return recent;
+    const fetch = await this.#shared.fetchFor(server, config);
+    const found = await discover(fetch, account, challenge);
+    assertPkce(account, found);
+    const scopes = scopesFor(account, found, { challenge, stepUpFrom });
+    const { issuer } = found.server;
+    const waiting = (await this.#waiting(account, redirectUri)).find(
+      (each) => each.issuer === issuer && each.resource === found.resource.resource && includesAll(each.scopes, scopes),
+    );
+    if (waiting) return signInOf(waiting);
+    const client = await clients.find(account, { fetch, server: found.server, redirectUri, scopes });
+    const now = clock.now();
+    const id = random(24);
+    const record: SignInRecord = {
+      id,
+      owner: ownerOf(account),
+      principal,
+      server,
+      url: config.url,
+      resource: found.resource.resource,
+      issuer,
+      authorizationServer: found.server,
+      client,
+      redirectUri,
+      scopes,
+      stepUps: stepUpFrom ? [...stepUpFrom.stepUps, now] : [],
+      expiresAt: now + SIGN_IN_MS,
+    };
+    const key = { kind: 'sign_in' as const, id: recordId(id), principal, server, keepUntil: record.expiresAt };
+    await records.put(key, record, 'none');
+    await records.trim(MOST);
+    return signInOf(record);
+  }
+
+  async find(id: string): Promise<SignIn | undefined> {
+    const kept = await this.#shared.records.get('sign_in', recordId(id));
+    return kept && signInOf(kept.value);
+  }
+
+  /** The page of the authorization server; the same one until the person comes back. */
+  async authorizationUrl(id: string): Promise<URL> {
+    const { records } = this.#shared;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const kept = await records.get('sign_in', recordId(id));
+      if (kept === undefined) throw over();
+      const { value } = kept;
+      if (value.pending) return urlOf(value, value.pending);
+      const pending = { state: `${kept.record.id}.${random(24)}`, verifier: random(48) };
+      const put = await records.put(kept.record, { ...value, pending }, kept);
+      if (put) return urlOf(value, pending);
+    }
+    throw new AuthFailure('the sign-in is being changed elsewhere; try again', { mayPass: true });
+  }
+
+  /** The person came back. Whatever comes of it, the same parameters are not accepted a second time. */
+  async complete(parameters: URLSearchParams): Promise<SignIn> {
+    const { records, clock } = this.#shared;
+    const [state, iss, error, code] = ['state', 'iss', 'error', 'code'].map((name) => single(parameters, name));
+    const { kept, pending } = await this.#taken(state);
+    const { value } = kept;
+    assertIssuer(value, iss);
+    if (error !== undefined) {
+      const why = [quoted(error), quoted(parameters.get('error_description'))].filter((part) => part !== '').join(': ');
+      throw new AuthFailure(`${value.issuer} did not sign you in: ${why}`, { oauthError: error });
+    }
+    if (code === undefined) throw new AuthFailure(`${value.issuer} has sent neither a code nor an error`);
+    const tokens = await this.#redeem(value, code, pending.verifier);
+    const { owner, server, url } = value;
+    const key = { kind: 'tokens' as const, id: tokensId(owner, server, url), principal: owner, server };
+    await records.put(key, tokens, 'any');
+    await records.drop(kept);
+    this.#shared.log.info('signed_in', {
+      server,
+      principal: value.principal,
+      issuer: value.issuer,
+      at: isoTime(clock.now()),
+    });
+    this.#shared.changed(owner, server, 'signed_in');
+    return signInOf(value);
+  }
+
+  /** The sign-in with this state, from which the state is removed: it can be used once. */
+  async #taken(state: string | undefined): Promise<{
+    kept: Kept<'sign_in'>;
+    pending: NonNullable<SignInRecord['pending']>;
+  }> {
+    const [id = ''] = (state ?? '').split('.');
+    const kept = id === '' ? undefined : await this.#shared.records.get('sign_in', id);
+    if (kept === undefined || state === undefined) throw over();
+    const { pending, ...value } = kept.value;
+    if (pending === undefined || !isEqual(pending.state, state)) throw over();
+    const taken = await this.#shared.records.put(kept.record, value, kept);
+    if (taken === undefined) throw over();
+    return { kept: taken, pending };
+  }
+
+  async #redeem(value: SignInRecord, code: string, verifier: string): Promise<TokensRecord> {
+    const { owner, server, url, resource, issuer, client, authorizationServer, redirectUri, stepUps } = value;
+    const fetch = await this.#shared.fetchFor(server, { url });
+    const fields = {
+      grant_type: 'authorization_code',
+      code,
+      code_verifier: verifier,
+      redirect_uri: redirectUri,
+      resource,
+    };
+    try {
+      const issued = await requestTokens(fetch, authorizationServer, client, fields);
+      const now = this.#shared.clock.now();
+      return {
+        owner,
+        server,
+        url,
+        resource,
+        issuer,
+        client,
+        redirectUri,
+        stepUps,
+        accessToken: issued.accessToken,
+        ...(issued.refreshToken !== undefined && { refreshToken: issued.refreshToken }),
+        ...(issued.expiresIn !== undefined && { expiresAt: now + issued.expiresIn * 1000 }),
+        scopes: issued.scopes ?? value.scopes,
+        asked: value.scopes,
+        obtainedAt: now,
+        obtainedBy: 'sign_in',
+      };
+    } catch (error) {
+      if (error instanceof AuthFailure && error.oauthError === 'invalid_client')
+        await this.#shared.clients.forget({ issuer, redirectUri, client });
+      throw error;
+    }
+  }
+
+  /** Many calls may be refused one after the other: not each has to find out all again. */
+  async #recent(account: AccountAt, redirectUri: string, scopes: readonly string[]): Promise<SignIn | undefined> {
+    const since = this.#shared.clock.now() - RECENT_MS;
+    const waiting = await this.#waiting(account, redirectUri);
+    const recent = waiting.find(
+      (each) => each.expiresAt - SIGN_IN_MS > since && each.stepUps.length === 0 && includesAll(each.scopes, scopes),
+    );
+    return recent && signInOf(recent);
+  }
+
+  async #waiting(account: AccountAt, redirectUri: string): Promise<SignInRecord[]> {
+    const { principal, server, config } = account;
+    const found = await this.#shared.records.list('sign_in', { principal, server });
+    return found
+      .map(({ value }) => value)
+      .filter((each) => each.url === config.url && each.owner === ownerOf(account) && each.redirectUri === redirectUri);
+  }
+}
+
+function signInOf({ id, principal, server, issuer, scopes, expiresAt }: SignInRecord): SignIn {
+  return { id, principal, server, issuer, scopes, expiresAt };
+}
+
+function assertByPeople({ server, config: { auth } }: AccountAt): void {
+  if (auth === false) throw new AuthFailure(`mcpServers.${server}.auth is false: nobody signs in at '${server}'`);
+  if (auth?.grant === 'client_credentials')
+    throw new AuthFailure(`the gateway signs in at '${server}' by itself, with the client in its config`);
+}
+
+function assertPkce({ server: name, config: { auth } }: AccountAt, { server }: Authorization): void {
+  if (server.hasPkce || (auth && auth.allowWithoutPkce === true)) return;
+  if (server.isAssumed) {
+    throw new AuthFailure(
+      `'${name}' refuses with 401 and names no authorization server; set an Authorization header in mcpServers.${name}.headers, or ` +
+        `mcpServers.${name}.auth.issuer`,
+    );
+  }
+  throw new AuthFailure(
+    `${server.issuer} does not say that it supports PKCE with S256 (code_challenge_methods_supported), so a stolen code could be used; ` +
+      `if it does support it all the same, set mcpServers.${name}.auth.allowWithoutPkce`,
+  );
+}
+
+/** Those of the challenge first, then those of the server; always those of the config, and for more than before also those of before. */
+function scopesFor(
+  { config: { auth } }: AccountAt,
+  { resource, server }: Authorization,
+  { challenge, stepUpFrom }: BeginOptions,
+): string[] {
+  const configured = (auth ? auth.scopes : undefined) ?? [];
+  const challenged = scopesIn(challenge?.scope);
+  const base = challenged.length > 0 || configured.length > 0 ? challenged : resource.scopes;
+  const scopes = union(stepUpFrom ? union(stepUpFrom.asked, stepUpFrom.scopes) : [], configured, base);
+  // Without it, some authorization servers issue no refresh token.
+  return scopes.length > 0 && server.scopes.includes('offline_access') ? union(scopes, ['offline_access']) : scopes;
+}
+
+function urlOf(record: SignInRecord, { state, verifier }: NonNullable<SignInRecord['pending']>): URL {
+  const url = new URL(record.authorizationServer.authorizationEndpoint);
+  const parameters = {
+    response_type: 'code',
+    client_id: record.client.id,
+    redirect_uri: record.redirectUri,
+    state,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    resource: record.resource,
+    ...(record.scopes.length > 0 && { scope: record.scopes.join(' ') }),
+    // Otherwise OpenID Connect ignores it.
+    ...(record.scopes.includes('offline_access') && { prompt: 'consent' }),
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** Another authorization server must not be able to answer in the place of this one (RFC 9207). */
+function assertIssuer({ issuer, authorizationServer }: SignInRecord, iss: string | undefined): void {
+  if (iss === issuer || (iss === undefined && !authorizationServer.namesItself)) return;
+  throw new AuthFailure(
+    `the answer does not come from ${issuer}, where the sign-in began; nothing of it was used. Begin the sign-in again; if this ` +
+      'happens again, somebody may be trying to get at your account',
+  );
+}
+
+/** A parameter that may be there once. */
+function single(parameters: URLSearchParams, name: string): string | undefined {
+  const values = parameters.getAll(name);
+  if (values.length > 1) throw new AuthFailure(`the answer has several parameters '${name}'`);
+  return values[0];
+}
+
+function isEqual(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+const over = (): AuthFailure =>
+  new AuthFailure('this sign-in is over, or its link was used already; go back to where you were asked to sign in');

@@ -1,0 +1,79 @@
+import type { Clock } from '../../lib/clock.ts';
+import { GatewayError } from '../errors.ts';
+import type { Quota } from '../shared-limit.ts';
+
+interface PresenceParts {
+  /** The part of the session in the open requests of the whole gateway. */
+  requests: Quota;
+  requestsPerSession: number;
+  /** Throws if the session has ended. */
+  assertOpen: () => void;
+  clock: Clock;
+}
+
+/** Whether the client of a session is there, and when it was last active. */
+export class Presence {
+  /** When something last happened in the session, for its client or by it. */
+  lastActiveAt: number;
+  /** When the client itself was last active: a request, or the end of a stream. */
+  clientActiveAt: number;
+  #holds = 0;
+  #requests = 0;
+  readonly #parts: PresenceParts;
+
+  constructor(parts: PresenceParts) {
+    this.#parts = parts;
+    this.lastActiveAt = this.clientActiveAt = parts.clock.now();
+  }
+
+  /** The client was active. */
+  touch(): void {
+    this.clientActiveAt = this.lastActiveAt = this.#parts.clock.now();
+  }
+
+  /** Work for the client goes on, without the client. */
+  postponeIdle(): void {
+    this.lastActiveAt = this.#parts.clock.now();
+  }
+
+  /** A request of the client is at work until the returned function is called; there may only be so many. */
+  beginRequest(): () => void {
+    const { requests, requestsPerSession, assertOpen } = this.#parts;
+    assertOpen();
+    if (this.#requests >= requestsPerSession) {
+      throw new GatewayError(
+        'TOOL_ERR_LIMIT',
+        `${this.#requests} requests of this session are open (limits.requestsPerSession); wait for some to finish`,
+      );
+    }
+    requests.assertRoom();
+    this.#requests += 1;
+    requests.take();
+    const release = this.hold();
+    let open = true;
+    return () => {
+      if (!open) return;
+      open = false;
+      this.#requests -= 1;
+      requests.release();
+      release();
+    };
+  }
+
+  /** Keeps the session from ending as idle until the returned function is called. */
+  hold(): () => void {
+    this.#holds += 1;
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#holds -= 1;
+      this.touch();
+    };
+  }
+
+  /** Whether the client has a request or a stream open. */
+  get isAttended(): boolean {
+    return this.#holds > 0;
+  }
+}

@@ -1,0 +1,135 @@
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf, type Log } from '../../lib/log.ts';
+import type { Budget } from '../budget.ts';
+import { ClaimLost, isStateId, statesKey, untilOwned, type Claims } from '../cluster/claims.ts';
+import { GatewayError, OwnedElsewhere, shuttingDown } from '../errors.ts';
+import type { ClaimedSession, SessionRecord, Store, Trimmed } from '../ports.ts';
+import type { CoreSettings } from '../settings.ts';
+import { CONNECTION_SESSION } from './kind.ts';
+import type { LiveSessions } from './live-sessions.ts';
+import type { Session } from './session.ts';
+
+interface RestorerParts {
+  store: Pick<Store, 'problem'>;
+  claims: Claims;
+  sessions: LiveSessions;
+  /** Composes a session of what is stored of it. */
+  compose: (record: SessionRecord, claimed: ClaimedSession) => Session;
+  /** What the sessions of a principal may keep in memory. */
+  memoryOf: (principal: string) => Budget;
+  isClosing: () => boolean;
+  /** When the gateway began. */
+  startedAt: () => number;
+  settings: CoreSettings;
+  log: Log;
+  clock: Clock;
+}
+
+/** Brings back sessions of an earlier run, or of another gateway, that the store holds. */
+export class Restorer {
+  readonly #parts: RestorerParts;
+  /** Those that are being loaded. */
+  readonly #restoring = new Map<string, Promise<Session | undefined>>();
+
+  constructor(parts: RestorerParts) {
+    this.#parts = parts;
+  }
+
+  get pending(): Promise<unknown>[] {
+    return [...this.#restoring.values()];
+  }
+
+  /** Resolves when the session is not being restored. */
+  async whenRestored(id: string): Promise<void> {
+    while (this.#restoring.has(id)) await this.#restoring.get(id)?.catch(() => {});
+  }
+
+  /** A session of an earlier run, when its own client comes back to it. */
+  async restore(id: string, principal: string): Promise<Session | undefined> {
+    // Without a wait where there is nothing to wait for: two requests in one turn must share one attempt.
+    while (this.#restoring.has(id)) await this.#restoring.get(id);
+    const live = this.#parts.sessions.get(id);
+    if (live !== undefined) return live.principal === principal ? live : undefined;
+    if (this.#parts.isClosing()) throw shuttingDown();
+    const attempt = untilOwned(async () => this.#restore(id, principal));
+    this.#restoring.set(id, attempt);
+    try {
+      return await attempt;
+    } finally {
+      this.#restoring.delete(id);
+    }
+  }
+
+  /** A session that cannot be restored does not affect others; its client may come back for it. */
+  async restoreIfPossible(id: string, principal: string): Promise<boolean> {
+    const { store, log } = this.#parts;
+    try {
+      return (await this.restore(id, principal)) !== undefined;
+    } catch (error) {
+      if (error instanceof OwnedElsewhere) return false;
+      if (store.problem !== undefined) throw error;
+      log.error('session_not_restored', { sessionId: id, error: messageOf(error) });
+      return false;
+    }
+  }
+
+  async #restore(id: string, principal: string): Promise<Session | undefined> {
+    const { claims, sessions, settings, startedAt } = this.#parts;
+    const assertOwned = isStateId(id) ? await claims.claimStates(principal) : undefined;
+    const claimed = await claims.claim(id, assertOwned ? statesKey(principal) : id);
+    if (claimed === undefined) return undefined;
+    const { record } = claimed;
+    try {
+      if (record === undefined || record.principal !== principal) {
+        await claimed.release();
+        return undefined;
+      }
+      // The next client on such a connection is taken for the same one only soon after the program has ended.
+      const isStale = record.lastActiveAt + settings.sessions.idleMs <= startedAt();
+      if (isStale && id.startsWith(CONNECTION_SESSION)) {
+        claimed.erase();
+        return undefined;
+      }
+      return await this.#restored(record, claimed, assertOwned);
+    } catch (error) {
+      const half = sessions.get(id);
+      // Its timers and connections, and its part in the limits.
+      if (half) await sessions.abandon(half, 'the session could not be restored');
+      await claimed.release();
+      if (error instanceof GatewayError || error instanceof ClaimLost) throw error;
+      throw new GatewayError('TOOL_ERR_STORE', messageOf(error));
+    }
+  }
+
+  async #restored(record: SessionRecord, claimed: ClaimedSession, assertOwned?: () => void): Promise<Session> {
+    const { sessions, compose, isClosing, log } = this.#parts;
+    const trimmed = await this.#makeFit(record, claimed);
+    const stored = await claimed.load();
+    if (isClosing()) throw shuttingDown();
+    if (claimed.isLost) throw new ClaimLost();
+    assertOwned?.();
+    const session = compose(record, claimed);
+    sessions.add(session);
+    session.restore(stored);
+    session.events.dropped(trimmed.events);
+    claimed.put('session', session.record);
+    const { tasks, questions } = stored;
+    log.info('session_restored', { sessionId: record.id, tasks: tasks.length, questions: questions.length });
+    return session;
+  }
+
+  /** Nothing is read that could not be held. */
+  async #makeFit({ id: sessionId, principal }: SessionRecord, claimed: ClaimedSession): Promise<Trimmed> {
+    const { settings, clock, log, memoryOf } = this.#parts;
+    const { limits, tasks } = settings;
+    // In the store, texts may take twice as much as in memory: quotes and line ends are escaped.
+    const trimmed = await claimed.trim(2 * limits.sessionBytes, clock.now() + tasks.keepMs);
+    if (trimmed.events + trimmed.questions + trimmed.tasks > 0) {
+      log.warn('session_too_large', { sessionId, limit: 'limits.sessionBytes', ...trimmed });
+    }
+    const memory = memoryOf(principal);
+    if (trimmed.bytes <= 2 * memory.left) return trimmed;
+    const shortage = memory.shortage(trimmed.bytes);
+    throw new GatewayError('TOOL_ERR_LIMIT', `no memory left to restore the session (${shortage}); try again later`);
+  }
+}

@@ -1,0 +1,93 @@
+import * as z from 'zod';
+import type { Gateway } from '../../../core/gateway.ts';
+import type { Accounts } from '../../../core/ports.ts';
+import { ApiError, notFound } from '../api-error.ts';
+import { accessOf, type Person } from '../person.ts';
+import { route } from './route.ts';
+import { accountSchema, emptyBody, errorSchema, neededSignInSchema, signedOutAtServerSchema } from './schemas.ts';
+
+/** The principal of accounts that all share. */
+const EVERYBODY = '*';
+
+export const accountRoutes = [
+  route({
+    method: 'GET',
+    path: '/accounts',
+    summary:
+      'The accounts at servers with which the person, or everybody, is signed in; for operators, those of all persons',
+    replies: { 200: { description: 'All accounts', schema: z.object({ items: z.array(accountSchema) }) } },
+    run: async ({ gateway, person }) => {
+      const items = (await gateway.accounts?.list(person.operator ? undefined : person.principal)) ?? [];
+      const mayKnow = accessOf(gateway, person);
+      return { body: { items: items.filter(({ server }) => mayKnow({ server })) } };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/servers/{name}/sign-in',
+    summary: 'Begins a sign-in of the person at a server, or returns the one that waits already',
+    body: emptyBody,
+    replies: {
+      200: { description: 'Where the person signs in', schema: neededSignInSchema },
+      409: { description: 'Nobody can sign in at this server', schema: errorSchema },
+      502: { description: 'The server, or its authorization server, does not make it possible', schema: errorSchema },
+    },
+    run: async ({ gateway, person, named }) => ({ body: await beginSignIn(gateway, person, named) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/sign-ins/{id}',
+    summary: 'A sign-in that waits for the person',
+    replies: { 200: { description: 'It still waits', schema: neededSignInSchema } },
+    run: async ({ gateway, person, named }) => {
+      const found = await gateway.accounts?.findSignIn(named);
+      const isOwn = found !== undefined && (person.operator || found.principal === person.principal);
+      if (!isOwn || !accessOf(gateway, person)({ server: found.server }))
+        throw notFound(`no sign-in '${named}' waits: somebody has signed in, or the time is over`);
+      return { body: { ...found, url: await gateway.signInLink(found) } };
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/servers/{name}/sign-out',
+    summary: 'Revokes and deletes the tokens of the person for a server, and for operators those that everybody shares',
+    body: emptyBody,
+    replies: {
+      200: { description: 'Whether there were any', schema: signedOutAtServerSchema },
+      403: { description: 'Everybody shares the account, and the person is not an operator', schema: errorSchema },
+    },
+    // Also a server that is gone from the config may have tokens.
+    run: async ({ gateway, person, named }) => ({
+      body: { server: named, signedOut: await signOut(accountsOf(gateway), person, named) },
+    }),
+  }),
+];
+
+async function signOut(accounts: Accounts, { principal, operator }: Person, server: string): Promise<boolean> {
+  const isOut = await accounts.signOut(principal, server);
+  if (operator) return (await accounts.signOut(EVERYBODY, server)) || isOut;
+  if (isOut) return true;
+  const isShared = (await accounts.list(principal)).some(
+    (each) => each.principal === EVERYBODY && each.server === server,
+  );
+  if (!isShared) return false;
+  throw new ApiError(403, 'not_allowed', `everybody shares the account at '${server}'; ask an operator to sign out`);
+}
+
+async function beginSignIn(gateway: Gateway, person: Person, server: string): Promise<unknown> {
+  const { principal } = person;
+  const accounts = accountsOf(gateway);
+  const { config } = gateway.serversFor(person).require(server);
+  if (!('url' in config) || config.auth === false) {
+    const why = 'url' in config ? '"auth" is false in its config' : 'it is a command';
+    throw new ApiError(409, 'no_accounts', `nobody signs in at '${server}': ${why}`);
+  }
+  const { id, issuer, scopes, expiresAt } = await accounts.signIn({ principal, server, config });
+  const url = await gateway.signInLink({ id, principal, server, issuer, scopes, expiresAt });
+  return { id, server, principal, issuer, scopes, expiresAt, url };
+}
+
+function accountsOf({ accounts }: Gateway): Accounts {
+  if (accounts !== undefined) return accounts;
+  throw new ApiError(409, 'no_accounts', 'this gateway uses servers without accounts');
+}

@@ -1,0 +1,253 @@
+/**
+ * People who sign in with an authorization server, from the button of the page to the cookie. Between the steps the browser carries
+ * everything in one sealed cookie: the attempt on the way there, and who has signed in on the way back. So any gateway on the store
+ * can take the next step, and a link that somebody else has made leads nowhere.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../../core/errors.ts';
+import type { LoginChoice, Logins, PendingLogin, Scope, Store, TokenFacts } from '../../core/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { seal, unseal } from '../../lib/seal.ts';
+import { isReturnPath } from '../../lib/return-path.ts';
+import { cookieIn, HOST_PREFIX } from './cookie.ts';
+
+/** How long a person may take at the page of the issuer. */
+const PENDING_MS = 600_000;
+/** How long the page may take to exchange what the browser has brought back. */
+const RETURNED_MS = 60_000;
+/** A longer ID token does not fit into a cookie; without it, the issuer asks whether the person really wants to sign out. */
+const MOST_ID_TOKEN_CHARS = 2000;
+/** The same of what access rules and quotas look for. Without a part of it, a rule that denies something would not match. */
+const MOST_FACTS_CHARS = 1500;
+
+export const CALLBACK_PATH = '/console/callback';
+const SIGN_OUT_PATH = '/console/sign-out';
+
+/** The name of the key in the store, and what is sealed with it. */
+const SEALING_KEY = 'console sign-in';
+const [PENDING, RETURNED, ID_TOKEN] = ['pending', 'returned', 'id token'];
+
+interface Pending extends PendingLogin {
+  /** Where the person wanted to go. */
+  to: string;
+  expires: number;
+}
+
+/** Who has come back. The page has the code, and the browser the cookie: neither is enough alone. */
+interface Returned extends Identity {
+  code: string;
+  idToken?: string;
+  expires: number;
+}
+
+/** Somebody whom an issuer has named. */
+export interface Identity {
+  principal: string;
+  issuer: string;
+  scope: Scope;
+  /** What the tokens of the person say, as far as access rules and quotas ask. */
+  facts?: TokenFacts | undefined;
+  sessionMs: number;
+}
+
+export interface LoginParts {
+  logins: Logins;
+  store: Pick<Store, 'secret' | 'addToCounter'>;
+  clock: Clock;
+  /** Where the gateway is reached, without a path. */
+  base: () => string;
+}
+
+/** The answer to a browser that has come back. */
+export interface Arrival {
+  location: string;
+  cookies: string[];
+}
+
+/** Somebody who has signed in, and may not use the gateway. */
+export class NoScope extends Error {
+  readonly principal: string;
+  readonly title: string;
+  /** Where they can sign out, to sign in as somebody else. */
+  readonly endUrl: string | undefined;
+
+  constructor(principal: string, title: string, endUrl: string | undefined) {
+    super(`${principal} has no scope for the gateway`);
+    this.principal = principal;
+    this.title = title;
+    this.endUrl = endUrl;
+  }
+}
+
+export class ConsoleLogin {
+  readonly #parts: LoginParts;
+
+  constructor(parts: LoginParts) {
+    this.#parts = parts;
+  }
+
+  get choices(): readonly LoginChoice[] {
+    return this.#parts.logins.choices;
+  }
+
+  /** Changes with what the configuration says of the issuer; nothing once nobody can sign in with it any more. */
+  digestOf(issuer: string): Buffer | undefined {
+    const choice = this.choices.find((each) => each.issuer === issuer);
+    return (
+      choice &&
+      createHash('sha256')
+        .update(JSON.stringify([issuer, choice.clientId, choice.asks]))
+        .digest()
+    );
+  }
+
+  /** Where the page goes to. The issuer sends people back to the public address, so that they have to begin there, too. */
+  async begin(req: IncomingMessage, issuer: string, wanted: string): Promise<{ url: string; cookies: string[] }> {
+    const { logins, clock, base } = this.#parts;
+    const to = isReturnPath(wanted) ? wanted : '/console';
+    const at = new URL(base()).origin;
+    const { origin = at } = req.headers;
+    if (origin.toLowerCase() !== at) return { url: `${at}${fragmentFor(to)}`, cookies: [] };
+    const { url, pending } = await logins.begin(issuer, `${base()}${CALLBACK_PATH}`);
+    const attempt: Pending = { ...pending, to, expires: clock.now() + PENDING_MS };
+    const sealed = await this.#seal(attempt, PENDING);
+    // The way back begins at another site: a stricter cookie would not come along.
+    return { url, cookies: [await this.#cookie(sealed, PENDING_MS, 'Lax')] };
+  }
+
+  /** The browser comes back from the issuer. Throws a `GatewayError` or `NoScope`. */
+  async arrive(req: IncomingMessage, parameters: URLSearchParams): Promise<Arrival> {
+    const { logins, clock, base } = this.#parts;
+    const pending = await this.#carried<Pending>(req, PENDING);
+    if (pending === undefined) {
+      throw refused('it has taken too long, was completed before, or was begun in another browser');
+    }
+    // Also where a browser kept the cookie: a link from its history must not sign in again.
+    if (parameters.get('state') === pending.state && !(await this.#isFirst(pending.state, PENDING_MS))) {
+      throw refused('it was completed before');
+    }
+    const { principal, facts, scope, idToken, sessionMs } = await logins.complete(pending, parameters);
+    const { issuer, to } = pending;
+    if (scope === undefined) {
+      const title = this.choices.find((each) => each.issuer === issuer)?.title ?? issuer;
+      throw new NoScope(principal, title, await logins.endUrl(issuer, `${base()}/console`, idToken));
+    }
+    const code = randomBytes(32).toString('base64url');
+    const expires = clock.now() + RETURNED_MS;
+    const chars = facts === undefined ? 0 : JSON.stringify(facts).length;
+    if (chars > MOST_FACTS_CHARS) throw tooMuch(chars);
+    const hint = idToken.length + chars <= MOST_ID_TOKEN_CHARS ? { idToken } : {};
+    const returned: Returned = { principal, issuer, scope, facts, sessionMs, code, expires, ...hint };
+    const cookie = await this.#cookie(await this.#seal(returned, RETURNED), RETURNED_MS, 'Strict');
+    return { location: fragmentFor(to, code), cookies: [cookie] };
+  }
+
+  /** Who has just come back with this code, and the cookies that follow from it. */
+  async redeem(req: IncomingMessage, code: string): Promise<{ identity: Identity; cookies: string[] } | undefined> {
+    const returned = await this.#carried<Returned>(req, RETURNED);
+    if (returned?.code !== code || !(await this.#isFirst(code, RETURNED_MS))) return undefined;
+    const { principal, issuer, scope, facts, sessionMs, idToken } = returned;
+    const cookies = [await this.#cookie('', 0, 'Strict')];
+    if (idToken !== undefined) {
+      const sealed = await this.#seal({ issuer, idToken, expires: this.#parts.clock.now() + sessionMs }, ID_TOKEN);
+      cookies.push(await this.#idCookie(sealed, sessionMs));
+    }
+    return { identity: { principal, issuer, scope, facts, sessionMs }, cookies };
+  }
+
+  /** Where somebody who leaves the console can sign out at the issuer, too. */
+  async end(req: IncomingMessage): Promise<{ title: string; url: string } | undefined> {
+    const { logins, base } = this.#parts;
+    const names = await this.#names();
+    const value = cookieIn(req.headers.cookie ?? '', names.idToken) ?? '';
+    const found = (await this.#unseal(value, ID_TOKEN)) as { issuer: string; idToken: string } | undefined;
+    const choice = this.choices.find(({ issuer }) => issuer === found?.issuer);
+    if (found === undefined || choice === undefined) return undefined;
+    const url = await logins.endUrl(found.issuer, `${base()}/console`, found.idToken);
+    return url === undefined ? undefined : { title: choice.title, url };
+  }
+
+  /** The `Set-Cookie` headers of somebody who leaves. */
+  async forget(): Promise<string[]> {
+    return [await this.#cookie('', 0, 'Strict'), await this.#idCookie('', 0)];
+  }
+
+  /** Whether this is used for the first time, at all gateways on the store. */
+  async #isFirst(handle: string, ms: number): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    const digest = createHash('sha256').update(handle).digest('base64url');
+    return (await store.addToCounter(`console sign-in ${digest}`, 1, clock.now() + ms)) === 1;
+  }
+
+  get #isSecure(): boolean {
+    return this.#parts.base().startsWith('https:');
+  }
+
+  /** Browsers send a cookie to every port of a host: the gateways on one machine must not overwrite each other's. */
+  async #names(): Promise<{ attempt: string; idToken: string }> {
+    const digest = createHash('sha256')
+      .update(await this.#key())
+      .digest('hex')
+      .slice(0, 8);
+    const isSecure = this.#isSecure;
+    return {
+      attempt: `${isSecure ? HOST_PREFIX : ''}meanwhile_sign_in_${digest}`,
+      // It is only for one path, which the other prefix does not allow.
+      idToken: `${isSecure ? '__Secure-' : ''}meanwhile_id_${digest}`,
+    };
+  }
+
+  async #cookie(value: string, ms: number, sameSite: 'Lax' | 'Strict'): Promise<string> {
+    const { attempt } = await this.#names();
+    return this.#header(attempt, value, ms, sameSite, this.#isSecure ? '/' : '/console');
+  }
+
+  async #idCookie(value: string, ms: number): Promise<string> {
+    const { idToken } = await this.#names();
+    return this.#header(idToken, value, ms, 'Strict', SIGN_OUT_PATH);
+  }
+
+  #header(name: string, value: string, ms: number, sameSite: string, path: string): string {
+    const header = `${name}=${value}; HttpOnly; SameSite=${sameSite}; Path=${path}; Max-Age=${Math.floor(ms / 1000)}`;
+    return this.#isSecure ? `${header}; Secure` : header;
+  }
+
+  /** What the browser has brought along, if it is for this step and still valid. */
+  async #carried<T extends { expires: number }>(req: IncomingMessage, step: string): Promise<T | undefined> {
+    const { attempt } = await this.#names();
+    const found = (await this.#unseal(cookieIn(req.headers.cookie ?? '', attempt) ?? '', step)) as T | undefined;
+    return found !== undefined && found.expires > this.#parts.clock.now() ? found : undefined;
+  }
+
+  async #key(): Promise<Buffer> {
+    return this.#parts.store.secret(SEALING_KEY);
+  }
+
+  async #seal(value: object, step: string): Promise<string> {
+    return seal(await this.#key(), value, step);
+  }
+
+  async #unseal(value: string, step: string): Promise<unknown> {
+    return unseal(await this.#key(), value, step);
+  }
+}
+
+/** The console, where a key signs in and then opens what the person wanted. */
+function fragmentFor(to: string, key?: string): string {
+  const wanted = to.startsWith('/console') ? to.slice('/console#'.length) : to;
+  if (key !== undefined) return `/console#key=${key}${wanted === '' ? '' : `&to=${wanted}`}`;
+  return to.startsWith('/console') ? to : `/console#to=${to}`;
+}
+
+function tooMuch(chars: number): GatewayError {
+  return new GatewayError(
+    'TOOL_ERR_LIMIT',
+    `Your account has more of what "access" and "quotas" look for than a cookie can hold (${chars} characters, at most ${MOST_FACTS_CHARS}). Ask an operator to use narrower patterns for claims there.`,
+  );
+}
+
+function refused(why: string): GatewayError {
+  return new GatewayError('TOOL_ERR_UNAUTHORIZED', `The sign-in is not valid: ${why}.`);
+}
