@@ -5,6 +5,8 @@ import type { TestGateway } from '../support/gateway.ts';
 const ABOUT = { principal: 'local', server: 'office', sessionId: 'busy', program: 'claude-code' };
 const CHUNK = 1000;
 const HOUR = 3_600_000;
+/** The entries of one list must not get out of order while they are made. */
+const NOW = Date.now();
 
 type Written<T> = Omit<T, 'seq' | keyof EntryContent>;
 
@@ -19,8 +21,8 @@ export function openQuestion(index: number, more: Partial<Written<QuestionEntry>
     mode: 'form',
     status: 'open',
     tool: 'approve',
-    createdAt: Date.now() - HOUR + index,
-    expiresAt: Date.now() + HOUR,
+    createdAt: NOW - HOUR + index,
+    expiresAt: NOW + HOUR,
     message,
     ...more,
   };
@@ -35,7 +37,7 @@ export function runningTask(index: number, more: Partial<Written<CallEntry>> = {
     taskId: `task-${index}`,
     tool: index % 3 === 0 ? 'reindex' : 'build',
     view: 'hub',
-    startedAt: Date.now() - 60_000 - index,
+    startedAt: NOW - 60_000 - index,
     status: 'running',
     progress: { progress: index % 100, total: 100, message: `part ${index}` },
     waits: [],

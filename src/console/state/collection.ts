@@ -1,6 +1,6 @@
 /** A set of items by id that components can watch. Of two versions of an item, the one with the higher `seq` counts. */
 
-import { useEffect, useReducer } from 'preact/hooks';
+import { useLayoutEffect, useReducer } from 'preact/hooks';
 
 export class Collection<T extends object> {
   readonly #items = new Map<string, T>();
@@ -82,10 +82,13 @@ interface Watchable {
   watch(listener: () => void): () => void;
 }
 
-/** Renders the component again when any of these changes. */
+/**
+ * Renders the component again when any of these changes. The layout effect runs together with the render: an effect after
+ * the next frame would miss the changes in between.
+ */
 export function useWatched(...watched: Watchable[]): void {
   const [, again] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stops = watched.map((each) => each.watch(() => again(undefined)));
     return () => {
       for (const stop of stops) stop();
