@@ -61,7 +61,7 @@ function why(because: Because, timeoutMs: number): string {
     case 'question':
     case 'approval':
     case 'sign_in':
-      return 'The server needs input to continue: see pending_client_action.';
+      return 'The call needs input to continue: see pending_client_action.';
     case 'gone':
       return 'The client stopped waiting.';
     case 'asked':

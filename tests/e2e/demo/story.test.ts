@@ -30,7 +30,7 @@ const STORY = [
   '-> get_task_result',
   '<- Report on tea: ',
   '-> execute_tool {"server":"demo","tool":"book_table"',
-  '<- The server needs input to continue',
+  '<- The call needs input to continue',
   '<- pending_client_action: "Book a table for 4 at Luigi\'s, tomorrow 20:00?"',
   '-> respond_to_elicitation',
   '-> get_task_result',

@@ -148,7 +148,7 @@ test('E-5, H-3: a resumed call becomes a task when its time is up, or when it as
   expect(late.text).toMatch(/^Tool call exceeded timeout \(1500ms\)\. Promoted to task/);
   await client.reply('cancel_task', { task_id: taskIdOf(late) });
   const asking = await call(8, { tool: 'ask', args: { ms: 1000 } });
-  expect(asking.text).toMatch(/^The server needs input/);
+  expect(asking.text).toMatch(/^The call needs input/);
   expect(asking.elicitations).toMatchObject([{ taskId: taskIdOf(asking) }]);
 });
 

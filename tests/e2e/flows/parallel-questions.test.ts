@@ -37,7 +37,7 @@ test.each(WAYS)('H-3: of calls that ask side by side, each becomes a task at onc
   const names = ['Ada', 'Ben', 'Cleo'];
   const promoted = await Promise.all(names.map((name) => call(hub, 'ask', { message: `Are you ${name}` })));
   for (const reply of promoted) {
-    expect(reply.text).toMatch(/^The server needs input/);
+    expect(reply.text).toMatch(/^The call needs input/);
     expect(reply.elicitations.length).toBeGreaterThan(0);
   }
   await answerAll(hub, 3);
@@ -220,7 +220,7 @@ test('H-3: a call beside one that is a task already becomes one, too', async () 
   const fresh = await begin('fresh');
   server.ask('early', 'of early');
   const promoted = await fresh.reply;
-  expect(promoted.text).toMatch(/^The server needs input/);
+  expect(promoted.text).toMatch(/^The call needs input/);
   expect(promoted.elicitations).toMatchObject([{ message: 'of early' }]);
   // The other way round, too: the model waits for the task that has asked.
   const state = await hub.call('get_task_result', { task_id: taskIdOf(early) });

@@ -36,7 +36,7 @@ test.each(WAYS.flatMap((way) => ACTIONS.map((action) => ({ ...way, action }))))(
     const call = hub.call('execute_tool', { ...ASK, timeout_ms: 600_000 });
     await headless(hub, action);
     const promoted = await call;
-    expect(promoted.text).toMatch(/^The server needs input/);
+    expect(promoted.text).toMatch(/^The call needs input/);
     expect(promoted.elicitations).toMatchObject([{ message: 'What is your name?', taskId: taskIdOf(promoted) }]);
     await answer(hub, promoted, { name: 'Ada' });
     expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('Hello Ada');

@@ -78,7 +78,7 @@ test('H-13: what a client cannot be asked makes a task of the call, after what i
   const call = hub.call('execute_tool', { server: 'one', tool: 'ask_two_kinds' });
   await hub.person.accepts({ name: 'Eli' });
   const promoted = await call;
-  expect(promoted.text).toMatch(/^The server needs input/);
+  expect(promoted.text).toMatch(/^The call needs input/);
   expect(promoted.elicitations).toEqual([]);
   const [{ requestId } = { requestId: '' }] = promoted.samplings;
   await hub.call('respond_to_sampling', { request_id: requestId, content: 'hm', model: 'thinker' });

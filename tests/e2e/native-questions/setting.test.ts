@@ -33,7 +33,7 @@ test.each(WAYS)('H-13: with `tools` nobody is asked in any other way ($door, $ki
   const server = owned(await startV1Http());
   const hub = await askableThrough(way, { one: { url: server.url } }, only('tools'));
   const promoted = await hub.call('execute_tool', ASK);
-  expect(promoted.text).toMatch(/^The server needs input/);
+  expect(promoted.text).toMatch(/^The call needs input/);
   const [{ requestId } = { requestId: '' }] = promoted.elicitations;
   await hub.call('respond_to_elicitation', { request_id: requestId, action: 'accept', content: { name: 'Qi' } });
   expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('Hello Qi');
