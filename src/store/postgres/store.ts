@@ -34,7 +34,7 @@ import { excessOf } from './fit.ts';
 import { PostgresHistory } from './history.ts';
 import { keyOf } from './key.ts';
 import { PostgresOutbox } from './outbox.ts';
-import { Presence } from './presence.ts';
+import { ChannelListener } from './channel-listener.ts';
 import { RecordReader } from './records.ts';
 import { migrate, SCHEMA } from './schema.ts';
 import { SharedServers } from './servers.ts';
@@ -106,7 +106,7 @@ export class PostgresStore implements Store {
   });
   /** How often it was tried to claim a session. */
   #attempts = 0;
-  #presence: Presence | undefined;
+  #channels: ChannelListener | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(db: Database, { log, leaseMs, observed = {}, clock = systemClock }: PostgresStoreOptions) {
@@ -141,7 +141,7 @@ export class PostgresStore implements Store {
   }
 
   async join(): Promise<void> {
-    this.#presence = await Presence.open({
+    this.#channels = await ChannelListener.open({
       db: this.#db,
       log: this.#log,
       onServersChanged: (gateway) => this.#servers.changed(gateway, this.#writer),
@@ -155,13 +155,13 @@ export class PostgresStore implements Store {
     try {
       await this.cluster.join();
     } catch (error) {
-      await this.#presence.close();
+      await this.#channels.close();
       throw error;
     }
   }
 
   get problem(): StoreProblem | undefined {
-    return this.#presence?.isAway === true || this.cluster.isAway ? 'unreachable' : undefined;
+    return this.#channels?.isAway === true || this.cluster.isAway ? 'unreachable' : undefined;
   }
 
   async openAudit(): Promise<AuditLog> {
@@ -398,7 +398,7 @@ export class PostgresStore implements Store {
     const failure = await this.#writer.close();
     // Otherwise they end by themselves.
     if (!failure) await this.cluster.leave().catch(() => {});
-    await this.#presence?.close();
+    await this.#channels?.close();
     await this.#db.close();
     if (failure) throw failure;
   }

@@ -1,4 +1,4 @@
-/** The connection that lasts as long as the store is open: other gateways tell something on it. Comes back by itself. */
+/** The connection that stays open as long as the store, and on which other gateways send notices. It is reopened when it is lost. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, messageOf } from '../../lib/log.ts';
@@ -13,7 +13,7 @@ const ANSWER_MS = 3000;
 
 const CHANNELS = [SERVERS_CHANNEL, WORK_CHANNEL, HISTORY_CHANNEL, ACCOUNTS_CHANNEL];
 
-export interface PresenceOptions {
+export interface ChannelListenerOptions {
   db: Database;
   log: Log;
   /** Told the id of the gateway that changed servers; nothing if something may have been missed. */
@@ -26,24 +26,24 @@ export interface PresenceOptions {
   onAccounts: (notice: string | undefined) => void;
 }
 
-export class Presence {
-  readonly #options: PresenceOptions;
+export class ChannelListener {
+  readonly #options: ChannelListenerOptions;
   readonly #closing = new AbortController();
   #client: Client | undefined;
   /** The database cannot be reached, for longer than a moment. */
   isAway = false;
 
-  private constructor(options: PresenceOptions) {
+  private constructor(options: ChannelListenerOptions) {
     this.#options = options;
   }
 
-  static async open(options: PresenceOptions): Promise<Presence> {
-    const presence = new Presence(options);
+  static async open(options: ChannelListenerOptions): Promise<ChannelListener> {
+    const listener = new ChannelListener(options);
     try {
-      await presence.#connect();
-      return presence;
+      await listener.#connect();
+      return listener;
     } catch (error) {
-      await presence.close();
+      await listener.close();
       throw error;
     }
   }
