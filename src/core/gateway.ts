@@ -13,7 +13,7 @@ import { Recorder } from './history/recorder.ts';
 import { standingAnswers, type StandingAnswers } from './interaction/standing-answers.ts';
 import type { Notifier } from './notify/notifier.ts';
 import type { Observed } from './observer.ts';
-import type { Policy } from './policy/gate.ts';
+import type { Policy } from './policy/policy-gate.ts';
 import type {
   Accounts,
   Backends,

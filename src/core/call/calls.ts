@@ -37,7 +37,7 @@ import {
   type ResumePoint,
 } from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
-import type { CallGate } from '../policy/gate.ts';
+import type { PolicyGate } from '../policy/policy-gate.ts';
 import { needsSignIn, type SignInGate } from '../sign-in/gate.ts';
 import { readSignInPoint, signInPoint } from '../sign-in/point.ts';
 import type { Unregister } from '../interaction/responders.ts';
@@ -70,7 +70,7 @@ export interface CallsParts {
   /** Absent if nobody is notified. */
   notifier?: SessionNotifier | undefined;
   /** Absent without rules. */
-  gate?: CallGate | undefined;
+  gate?: PolicyGate | undefined;
   /** Whether its client may use a tool; absent without access rules. */
   mayCall?: ((server: string, tool: string) => boolean) | undefined;
   /** What its principal may use; absent without quotas. */
@@ -101,7 +101,7 @@ export class Calls {
   readonly #observed: Observed;
   readonly #recorder: SessionListener | undefined;
   readonly #notifier: SessionNotifier | undefined;
-  readonly #gate: CallGate | undefined;
+  readonly #gate: PolicyGate | undefined;
   readonly #mayCall: CallsParts['mayCall'];
   readonly #quotas: PrincipalQuotas | undefined;
   readonly #signIns: SignInGate | undefined;

@@ -19,7 +19,7 @@ import { ModelResponder } from '../models/model-responder.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import { SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
-import type { CallGate, Policy } from '../policy/gate.ts';
+import type { PolicyGate, Policy } from '../policy/policy-gate.ts';
 import type { RememberedTools } from '../policy/remembered.ts';
 import type {
   Accounts,
@@ -130,7 +130,7 @@ export interface SessionWork {
   /** Absent if there are no models. */
   models: ModelResponder | undefined;
   /** Absent without rules. */
-  gate: CallGate | undefined;
+  gate: PolicyGate | undefined;
 }
 
 /** Composes events, tasks, interactions and calls, with what is told of them and what decides about them. */

@@ -21,14 +21,14 @@ import { compileRule, type CompiledRule, type Rule } from './rule.ts';
 /** Compiles the rules; each session has a gate that applies them. */
 export function createPolicy(rules: readonly Rule[]): Policy {
   const compiled = rules.map(compileRule);
-  return { gateFor: (parts) => new CallGate(compiled, parts) };
+  return { gateFor: (parts) => new PolicyGate(compiled, parts) };
 }
 
 export interface Policy {
-  gateFor: (parts: GateParts) => CallGate;
+  gateFor: (parts: PolicyGateParts) => PolicyGate;
 }
 
-export interface GateParts {
+export interface PolicyGateParts {
   principal: string;
   interactions: InteractionRouter;
   questionTimeoutMs: number;
@@ -51,13 +51,13 @@ interface Sending {
 /** So many tools are remembered with the rules that concern them; clients can make up names. */
 const MAX_TOOLS = 10_000;
 
-export class CallGate {
+export class PolicyGate {
   readonly remembered: Remembered;
   readonly #rules: readonly CompiledRule[];
   readonly #candidates = new Map<string, readonly CompiledRule[]>();
-  readonly #parts: GateParts;
+  readonly #parts: PolicyGateParts;
 
-  constructor(rules: readonly CompiledRule[], parts: GateParts) {
+  constructor(rules: readonly CompiledRule[], parts: PolicyGateParts) {
     this.#rules = rules;
     this.#parts = parts;
     const { remembered: stored, configOf, onRemembered: changed } = parts;
