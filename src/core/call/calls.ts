@@ -38,7 +38,7 @@ import {
 } from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import type { PolicyGate } from '../policy/policy-gate.ts';
-import { needsSignIn, type SignInGate } from '../sign-in/gate.ts';
+import { needsSignIn, type SignInGate } from '../sign-in/sign-in-gate.ts';
 import { readSignInPoint, signInPoint } from '../sign-in/point.ts';
 import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';

@@ -33,7 +33,7 @@ import type {
 } from '../ports.ts';
 import type { PrincipalQuotas } from '../quota/quotas.ts';
 import type { CoreSettings } from '../settings.ts';
-import { SignInGate } from '../sign-in/gate.ts';
+import { SignInGate } from '../sign-in/sign-in-gate.ts';
 import type { SignInWatch } from '../sign-in/watch.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
