@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/log.ts';
 import { isBesideConsole } from '../../lib/return-path.ts';
 import type { Guard } from '../http/guard.ts';
 import { notePage, respondPage } from '../answer/html.ts';
-import { Access, isRead } from './access.ts';
+import { ConsoleAccess, isRead } from './console-access.ts';
 import { ApiError, apiErrorOf, notFound } from './api-error.ts';
 import { serveApi } from './api/api.ts';
 import { beginBody, emptyBody, passBody, signInBody } from './api/schemas.ts';
@@ -42,7 +42,7 @@ export interface ConsoleParts {
 
 export class Console {
   readonly #gateway: Gateway;
-  readonly #access: Access;
+  readonly #access: ConsoleAccess;
   /** Absent where nobody signs in with an authorization server. */
   readonly #login: ConsoleLogin | undefined;
   readonly #resource: Guard['resource'];
@@ -59,7 +59,7 @@ export class Console {
     this.#resource = resource;
     this.#login =
       resource?.logins && new ConsoleLogin({ logins: resource.logins, store, clock, base: () => resource.base });
-    this.#access = new Access({ guard, store, clock, key, operators, audit, login: this.#login });
+    this.#access = new ConsoleAccess({ guard, store, clock, key, operators, audit, login: this.#login });
     const history = { keepMs, callsPerSecond };
     this.#services = { gateway, live: new LiveViews(gateway), startedAt, hubUrl, history, demo };
   }

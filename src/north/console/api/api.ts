@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, notFound } from '../api-error.ts';
-import { isRead, type Admitted } from '../access.ts';
+import { isRead, type Admitted } from '../console-access.ts';
 import { respond } from '../respond.ts';
 import { openApi } from './openapi.ts';
 import type { Call, Route } from './route.ts';
