@@ -9,7 +9,7 @@ import type { Interaction, OpenInteraction } from '../interaction/interaction.ts
 import { requestOf } from '../interaction/link.ts';
 import type { AnsweredBy } from '../history/entry.ts';
 import { whyNotSent } from '../policy/refusal.ts';
-import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
+import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/session-listener.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 import type { CallLine, NewLine, QuestionLine, SessionFacts } from './line.ts';
 

@@ -23,7 +23,7 @@ import {
 import { webhooksNotAllowed, type SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
 import type { PrincipalQuotas } from '../quota/quotas.ts';
-import type { SessionListener } from '../session/listener.ts';
+import type { SessionListener } from '../session/session-listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import {

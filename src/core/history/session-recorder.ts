@@ -9,7 +9,7 @@ import { isPerson, messageIn, modeOf } from './asked.ts';
 import type { Answer, Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
 import type { Progress } from '../ports.ts';
-import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
+import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/session-listener.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 import { endOf, endOfTask, shortened, type CallEnd } from './call-end.ts';
 import { type AnsweredBy, type CallEntry, type EntryContent, type NewEntry, type Wait } from './entry.ts';

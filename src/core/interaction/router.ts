@@ -11,7 +11,7 @@ import type { EventSink } from '../event/log.ts';
 import type { SessionNotifier } from '../notify/session-notifier.ts';
 import type { AnsweredVia, Observed } from '../observer.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
-import type { SessionListener } from '../session/listener.ts';
+import type { SessionListener } from '../session/session-listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Quota } from '../shared-limit.ts';
 import type { TaskBook } from '../task/book.ts';

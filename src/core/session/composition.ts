@@ -39,7 +39,7 @@ import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
 import type { Catalog } from './catalog.ts';
 import type { Owner, View } from './kind.ts';
-import { bothListeners, type RecordedSession, type SessionListener } from './listener.ts';
+import { bothListeners, type RecordedSession, type SessionListener } from './session-listener.ts';
 import type { ServerRegistry, VisibleServers } from './registry.ts';
 
 export interface SessionParts {

@@ -32,7 +32,7 @@ import type { BufferedLog, BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
 import { composeWork, type SessionParts, type SessionWork } from './composition.ts';
 import { CONSOLE_STATE, programOf, type ClientRecord, type Owner, type View } from './kind.ts';
-import type { RecordedSession } from './listener.ts';
+import type { RecordedSession } from './session-listener.ts';
 import { Preferences } from './preferences.ts';
 import { Presence } from './presence.ts';
 import type { VisibleServers } from './registry.ts';
