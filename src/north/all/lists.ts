@@ -87,7 +87,7 @@ export class GroupLists {
     this.#report = report;
     this.#show = show;
     this.#limits = limits;
-    session.onArrived.add((server, arrival) => void this.#arrived(server, arrival));
+    session.connections.onArrived.add((server, arrival) => void this.#arrived(server, arrival));
   }
 
   /** The list as it was last shown, if it was. */
@@ -145,7 +145,7 @@ export class GroupLists {
   }
 
   #state(server: string): ConnectionStatus['state'] {
-    return this.#session.connectionIfAny(server)?.status.state ?? 'idle';
+    return this.#session.connections.find(server)?.status.state ?? 'idle';
   }
 
   /** The part of a server that has promised to tell of changes, and has told of none. */
@@ -258,7 +258,7 @@ export class GroupLists {
   }
 
   #tell(kind: ListKind): void {
-    for (const notify of this.#session.onListsChanged) notify(kind);
+    for (const notify of this.#session.connections.onListsChanged) notify(kind);
   }
 
   #merge(name: ListName, servers: readonly string[], parts: readonly Part[]): MergedList {

@@ -83,7 +83,7 @@ export class ShownGroup implements Shown {
     };
     this.#report = (event, about) => reportOnce(gateway, event, about);
     this.#lists = new GroupLists({ session, report: this.#report, show, limits: all });
-    session.onArrived.add((server) => this.#tellLevel(server));
+    session.connections.onArrived.add((server) => this.#tellLevel(server));
   }
 
   /** The client was introduced in an earlier run of the program, and hears of its resources under the addresses it knows. */
@@ -250,7 +250,7 @@ export class ShownGroup implements Shown {
     for (const server of session.shown) {
       session.preferences.setLogLevel(server, level);
       // Connections that are made later know it from the beginning.
-      if (session.connectionIfAny(server) !== undefined) this.#untold.add(server);
+      if (session.connections.find(server) !== undefined) this.#untold.add(server);
       this.#tellLevel(server);
     }
     return {};
@@ -259,7 +259,7 @@ export class ShownGroup implements Shown {
   /** Tells a server that has arrived, or was added, the level that the client has set. */
   #tellLevel(server: string): void {
     const session = this.#session;
-    const connection = session.connectionIfAny(server);
+    const connection = session.connections.find(server);
     const level = this.#level;
     if (level === undefined || connection?.status.state !== 'connected') return;
     const isNew = session.preferences.logLevel(server) === undefined;
@@ -342,7 +342,7 @@ export class ShownGroup implements Shown {
 
   #withResources(): string[] {
     return this.#session.shown.filter((server) => {
-      const { status } = this.#session.connectionIfAny(server) ?? {};
+      const { status } = this.#session.connections.find(server) ?? {};
       return status?.state === 'connected' && status.info.capabilities['resources'] !== undefined;
     });
   }
@@ -383,7 +383,7 @@ export class ShownGroup implements Shown {
   /** One section for each server that has something to say. */
   #instructions(): { instructions: string } {
     const sections = this.#session.shown.flatMap((server) => {
-      const { status } = this.#session.connectionIfAny(server) ?? {};
+      const { status } = this.#session.connections.find(server) ?? {};
       const text = status?.state === 'connected' ? status.info.instructions?.trim() : undefined;
       return text === undefined || text === '' ? [] : [`## ${server}\n\n${text}`];
     });

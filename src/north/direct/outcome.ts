@@ -62,7 +62,7 @@ function signInError(label: string, signIn: NeededSignIn, reason: string, sessio
   if (session === undefined || url === undefined || !asked) {
     return fromGateway(new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message, { server: signIn.server, url }));
   }
-  session.signInShown(signIn);
+  session.connections.signInShown(signIn);
   return new RpcError(URL_ELICITATION_REQUIRED, message, { elicitations: [params] });
 }
 
