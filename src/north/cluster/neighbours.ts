@@ -16,7 +16,7 @@ import { parseBody, readBody } from '../http/body.ts';
 import { onceHandedOver, respondError, respondJson } from '../http/response.ts';
 import { GATEWAY_PATH, gatewayHeader } from './advertise.ts';
 import type { Confirmations } from './confirmations.ts';
-import type { Answer, GatewayClient } from './gateway-client.ts';
+import type { GatewayResponse, GatewayClient } from './gateway-client.ts';
 import type { ForwardStore } from './owners.ts';
 import { REFUSED_BY, type Received } from './receiver.ts';
 
@@ -60,7 +60,7 @@ export class HttpNeighbours implements Neighbours {
     body.on('error', () => {
       // Who reads it hears of it.
     });
-    let answer: Answer | undefined;
+    let answer: GatewayResponse | undefined;
     const sending = this.#client.send(
       { address, method: 'POST', path: GATEWAY_PATH, headers, body: content },
       {
