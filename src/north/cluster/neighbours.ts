@@ -100,13 +100,17 @@ async function textOf(body: Readable): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-export type Answerer = (principal: string, request: NeighbourRequest, exchange: Exchange) => Promise<unknown>;
+export type NeighbourRequestHandler = (
+  principal: string,
+  request: NeighbourRequest,
+  exchange: Exchange,
+) => Promise<unknown>;
 
 /** Answers the request of another gateway. `refuse` tells it that nothing was done. */
 export async function answerRequest(
   { principal }: Received,
   { req, res }: { req: IncomingMessage; res: ServerResponse },
-  answerer: Answerer,
+  answerer: NeighbourRequestHandler,
   refuse: () => void,
 ): Promise<void> {
   const exchange = new Exchange();
