@@ -19,7 +19,7 @@ import { within } from '../lib/timers.ts';
 import { followServerTask } from './call/follow-server-task.ts';
 import { failure } from './call/channel.ts';
 import { readResumePoint, type CallResumePoint } from './call/resume-point.ts';
-import { sendInRounds } from './call/rounds.ts';
+import { sendInRounds } from './call/mrtr.ts';
 import { runCall } from './call/run.ts';
 import { RunningCalls, type RunningCall } from './call/running-calls.ts';
 import type { Dialler } from './dial.ts';

@@ -6,7 +6,7 @@ import { ErrorResponse } from '../peer/errors.ts';
 import { hasEnded, ProtocolViolation } from '../server-task.ts';
 import { retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
-import { answerOne, readInputRequests } from './rounds.ts';
+import { answerOne, readInputRequests } from './mrtr.ts';
 import type { TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
