@@ -14,7 +14,7 @@ import { beginBody, emptyBody, passBody, signInBody } from './api/schemas.ts';
 import type { Services } from './api/services.ts';
 import { readJson } from './api/validate.ts';
 import { LiveViews } from './live/live-views.ts';
-import { CALLBACK_PATH, ConsoleLogin, NoScope } from './login.ts';
+import { LOGIN_CALLBACK_PATH, ConsoleLogin, NoScope } from './login.ts';
 import type { Person } from './person.ts';
 import { respond, respondApiError, SECURITY_HEADERS } from './respond.ts';
 import { serveFile } from './static-files.ts';
@@ -132,7 +132,7 @@ export class Console {
     }
     const known = apiErrorOf(error);
     if (known === undefined || known.code === 'internal') {
-      this.#gateway.log.error('console_failed', { path: CALLBACK_PATH, error: messageOf(error) });
+      this.#gateway.log.error('console_failed', { path: LOGIN_CALLBACK_PATH, error: messageOf(error) });
     }
     const { status, message } = known ?? this.#unforeseen();
     const text = message.charAt(0).toUpperCase() + message.slice(1);
@@ -169,7 +169,7 @@ export class Console {
     if (isRead(req)) {
       if (path === '/console/' || path === '/') redirect(res, '/console');
       else if (path === '/console/sign-in') respond(res, 200, { issuers: this.#choices() });
-      else if (path === CALLBACK_PATH && this.#login !== undefined) await this.#arrive(req, res, this.#login);
+      else if (path === LOGIN_CALLBACK_PATH && this.#login !== undefined) await this.#arrive(req, res, this.#login);
       else await serveFile(req, res, path === '/console' ? 'index.html' : path.slice('/console/'.length));
       return;
     }
