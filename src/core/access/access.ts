@@ -3,14 +3,14 @@
 import { compileGlob } from '../../lib/pattern.ts';
 import { serverFilter } from '../groups.ts';
 import type { Identity, TokenFacts } from '../ports.ts';
-import { Grant, known, type AccessRule, type CompiledRule } from './grant.ts';
+import { Grant, known, type AccessRule, type CompiledAccessRule } from './grant.ts';
 import { SessionAccess, type SessionAccessParts } from './session-access.ts';
 import { compileWhom } from './whom.ts';
 
 export type { AccessRule, Grant } from './grant.ts';
 
 export class Access {
-  readonly #rules: readonly CompiledRule[];
+  readonly #rules: readonly CompiledAccessRule[];
   /** Those who match the same rules have the same grant. */
   readonly #grants = new Map<string, Grant>();
   /** Of principals whose tokens say nothing that the rules name. */
@@ -41,7 +41,7 @@ export class Access {
   }
 }
 
-function compile(rule: AccessRule, index: number): CompiledRule {
+function compile(rule: AccessRule, index: number): CompiledAccessRule {
   const { tools } = rule;
   const compiled = tools?.map((pattern) => compileGlob(pattern));
   return {

@@ -10,7 +10,7 @@ export interface AccessRule extends WhomConditions {
   then: 'allow' | 'deny';
 }
 
-export interface CompiledRule {
+export interface CompiledAccessRule {
   rule: AccessRule;
   index: number;
   isFor: Whom;
@@ -27,11 +27,11 @@ const MAX_KNOWN = 10_000;
 
 /** What one identity may use. */
 export class Grant {
-  readonly #rules: readonly CompiledRule[];
+  readonly #rules: readonly CompiledAccessRule[];
   readonly #servers = new Map<string, boolean>();
   readonly #tools = new Map<string, boolean>();
 
-  constructor(rules: readonly CompiledRule[]) {
+  constructor(rules: readonly CompiledAccessRule[]) {
     this.#rules = rules;
   }
 
