@@ -12,7 +12,7 @@ import type { InteractionRouter } from '../interaction/router.ts';
 import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion, type ServerConfig } from '../ports.ts';
 import type { ResumePoint } from '../task/task.ts';
 import { decisionIn, hashOf, questionAbout, readPoint, resumePoint, stricter, type ApprovalPoint } from './approval.ts';
-import { decide, type Verdict } from './decide.ts';
+import { decide, type MatchingRule } from './decide.ts';
 import { hintsOf } from './hints.ts';
 import { refused, type Refusal } from './refusal.ts';
 import { Remembered, type RememberedTools } from './remembered.ts';
@@ -71,10 +71,14 @@ export class PolicyGate {
     return this.#passOnce(call, verdict, sending);
   }
 
-  async #passOnce(call: LiveCall, deciding: Verdict | Promise<Verdict>, sending: Sending): Promise<CallOutcome> {
+  async #passOnce(
+    call: LiveCall,
+    deciding: MatchingRule | Promise<MatchingRule>,
+    sending: Sending,
+  ): Promise<CallOutcome> {
     const { request } = call;
     const { server, tool } = request;
-    let verdict: Verdict;
+    let verdict: MatchingRule;
     try {
       verdict = await deciding;
     } catch (error) {
@@ -131,12 +135,12 @@ export class PolicyGate {
     return send();
   }
 
-  #verdictOn({ server, tool, args }: CallRequest): Verdict | Promise<Verdict> {
+  #verdictOn({ server, tool, args }: CallRequest): MatchingRule | Promise<MatchingRule> {
     const candidates = this.#rulesFor(server, tool);
     const verdict = decide(candidates, args, undefined);
     if (verdict !== 'hints') return verdict;
     const annotations = this.#parts.annotationsOf(server, tool);
-    const withHints = (known: unknown): Verdict => {
+    const withHints = (known: unknown): MatchingRule => {
       const decided = decide(candidates, args, hintsOf(known));
       return decided === 'hints' ? undefined : decided;
     };
@@ -242,4 +246,5 @@ function unreadable(error: unknown): CallOutcome {
   return { kind: 'unreachable', reason, ...(failure !== undefined && { failure }) };
 }
 
-const isAllowed = (verdict: Verdict): verdict is undefined => verdict === undefined || verdict.rule.then === 'allow';
+const isAllowed = (verdict: MatchingRule): verdict is undefined =>
+  verdict === undefined || verdict.rule.then === 'allow';
