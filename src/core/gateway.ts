@@ -25,7 +25,7 @@ import type {
   Store,
   TokenFacts,
 } from './ports.ts';
-import { ClaimLost, claimKey, Claims, isState, untilOwned, type Stage } from './cluster/claims.ts';
+import { ClaimLost, claimKey, Claims, isState, untilOwned, type GatewayStage } from './cluster/claims.ts';
 import { certainClock } from './cluster/certain-clock.ts';
 import { HandOver } from './cluster/hand-over.ts';
 import { Neighbourhood, type Neighbours } from './cluster/neighbours.ts';
@@ -346,7 +346,7 @@ export class Gateway {
     }
   }
 
-  get #stage(): Stage {
+  get #stage(): GatewayStage {
     if (this.#closing) return 'closing';
     return this.draining ? 'draining' : 'open';
   }
