@@ -5,7 +5,7 @@ import { type Log, messageOf } from '../../lib/log.ts';
 import { within } from '../../lib/timers.ts';
 import { ACCOUNTS_CHANNEL, HISTORY_CHANNEL, SERVERS_CHANNEL, WORK_CHANNEL } from './channels.ts';
 import { type Database, RETRY_MS } from './database.ts';
-import type { Client } from './driver.ts';
+import type { PostgresClient } from './driver.ts';
 
 const RETURN_MS = 1000;
 /** Without an answer by then the connection hangs. */
@@ -29,7 +29,7 @@ export interface ChannelListenerOptions {
 export class ChannelListener {
   readonly #options: ChannelListenerOptions;
   readonly #closing = new AbortController();
-  #client: Client | undefined;
+  #client: PostgresClient | undefined;
   /** The database cannot be reached, for longer than a moment. */
   isAway = false;
 
@@ -83,7 +83,7 @@ export class ChannelListener {
     else onAccounts(gateway);
   }
 
-  async #comeBack(lost: Client): Promise<void> {
+  async #comeBack(lost: PostgresClient): Promise<void> {
     void lost.end({ timeout: 0 });
     const { log, db } = this.#options;
     const { signal } = this.#closing;
@@ -103,7 +103,7 @@ export class ChannelListener {
   }
 }
 
-async function listen(client: Client): Promise<true> {
+async function listen(client: PostgresClient): Promise<true> {
   for (const channel of CHANNELS) await client.unsafe(`LISTEN ${channel}`);
   return true;
 }

@@ -134,7 +134,7 @@ export interface ClusterOptions {
   sessionAt: (key: string) => Promise<SessionRecord | undefined>;
 }
 
-export class Cluster implements ClusterStore {
+export class PostgresCluster implements ClusterStore {
   readonly gatewayId: string = randomUUID();
   readonly leaseMs: number;
   readonly #options: ClusterOptions;

@@ -24,7 +24,7 @@ import { StoreError } from '../store-error.ts';
 import { TOO_LARGE } from '../trim.ts';
 import { PostgresAccounts } from './accounts.ts';
 import { CleanUp } from './clean-up.ts';
-import { claimHoldsWithin, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
+import { claimHoldsWithin, PostgresCluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
 import { Database, PATIENCE_MS, RETRY_MS } from './database.ts';
 import { DoubtfulClaims } from './doubtful-claims.ts';
@@ -86,7 +86,7 @@ const ADD_TO_COUNTER = `INSERT INTO ${SCHEMA}.counters (name, value, keep_until)
 const DROP_COUNTERS = `DELETE FROM ${SCHEMA}.counters WHERE keep_until <= $1`;
 
 export class PostgresStore implements Store {
-  readonly cluster: Cluster;
+  readonly cluster: PostgresCluster;
   readonly cleanUp: CleanUp;
   readonly history: PostgresHistory;
   readonly outbox: PostgresOutbox;
@@ -112,7 +112,7 @@ export class PostgresStore implements Store {
   constructor(db: Database, { log, leaseMs, observed = {}, clock = systemClock }: PostgresStoreOptions) {
     this.#db = db;
     this.#log = log;
-    this.cluster = new Cluster({
+    this.cluster = new PostgresCluster({
       db,
       log,
       leaseMs,
