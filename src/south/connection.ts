@@ -27,7 +27,7 @@ import { ask, incomingHandlers } from './incoming.ts';
 import { LostRequests } from './lost-requests.ts';
 import { ObservedServer } from './observed.ts';
 import type { Peer } from './peer/peer.ts';
-import { TaskReceiver } from './receiver.ts';
+import { TaskReceiver } from './task-receiver.ts';
 import { Reconnector, type Live, type ReconnectorHooks, type ReconnectSettings } from './reconnector.ts';
 import { ServerChannel } from './server-channel.ts';
 import { ToolFilter } from './tool-filter.ts';
