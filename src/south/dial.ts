@@ -20,7 +20,7 @@ import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpTransportOptions } from './transport/http.ts';
 import type { HttpHealth } from './transport/http-health.ts';
 import { MessageLimits } from './transport/message-size.ts';
-import { HttpRefusal } from './transport/refusal.ts';
+import { HttpRefusal } from './transport/http-refusal.ts';
 import { SseTransport } from './transport/sse.ts';
 import type { ServerTransport } from './transport/transport.ts';
 

@@ -34,7 +34,7 @@ import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { handleOversize } from './oversize-message.ts';
-import { HttpRefusal } from './refusal.ts';
+import { HttpRefusal } from './http-refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { OpenHttpRequests, type OpenRequest } from './open-http-requests.ts';
 import { readText } from './read-text.ts';
