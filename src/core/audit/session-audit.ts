@@ -3,7 +3,7 @@
 import type { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallReply } from '../call/request.ts';
-import { modeOf } from '../history/asked.ts';
+import { modeOf } from '../history/question-params.ts';
 import { endOf, endOfTask, type CallEnd } from '../history/call-end.ts';
 import type { Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';

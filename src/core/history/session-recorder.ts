@@ -5,7 +5,7 @@ import { isObject } from '../../lib/values.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallReply } from '../call/request.ts';
-import { isPerson, messageIn, modeOf } from './asked.ts';
+import { isPerson, messageIn, modeOf } from './question-params.ts';
 import type { Answer, Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
 import type { Progress } from '../ports.ts';
