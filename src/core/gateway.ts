@@ -265,7 +265,7 @@ export class Gateway {
   }
 
   /** Restores the sessions of a principal that have something left, and that no gateway has. */
-  async wakeLeft(principal: string): Promise<void> {
+  async restoreUnowned(principal: string): Promise<void> {
     const { cluster } = this.store;
     // Clients of a session could not reach it at a gateway that has no address.
     if (cluster === undefined || this.#neighbourhood === undefined || this.draining) return;
@@ -296,7 +296,7 @@ export class Gateway {
   }
 
   /** Tells the clients of the hub of a principal what happened in a session of another gateway. */
-  tellHub(principal: string, ...event: Parameters<EventSink['add']>): void {
+  notifyHubSessions(principal: string, ...event: Parameters<EventSink['add']>): void {
     for (const hub of this.sessions) {
       if (hub.view.kind === 'hub' && hub.principal === principal) hub.events.add(...event);
     }
@@ -423,7 +423,7 @@ export class Gateway {
   ): Session {
     const { settings, log, observed, recorder, audit, notifier, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
-      this.tellHub(about.principal, type, server, data);
+      this.notifyHubSessions(about.principal, type, server, data);
       this.#neighbourhood?.tell(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
         this.log.warn('gateways_not_told', { error: messageOf(error) });
       });

@@ -636,7 +636,7 @@ export class Calls {
       if (required)
         throw new GatewayError('TOOL_ERR_STORE', `the use of the approval could not be stored: ${messageOf(error)}`);
       // The work goes on; only a program that ends before the store works again would not know where it stood.
-      this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
+      this.#log.error('checkpoint_not_stored', { taskId, error: messageOf(error) });
     }
   }
 

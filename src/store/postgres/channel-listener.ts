@@ -61,7 +61,7 @@ export class ChannelListener {
       max: 1,
       onnotify: (channel, gateway) => this.#told(channel, gateway),
       onclose: () => {
-        if (isUsed) void this.#comeBack(client);
+        if (isUsed) void this.#reconnect(client);
         isUsed = false;
       },
     });
@@ -83,7 +83,7 @@ export class ChannelListener {
     else onAccounts(gateway);
   }
 
-  async #comeBack(lost: PostgresClient): Promise<void> {
+  async #reconnect(lost: PostgresClient): Promise<void> {
     void lost.end({ timeout: 0 });
     const { log, db } = this.#options;
     const { signal } = this.#closing;

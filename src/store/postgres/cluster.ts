@@ -385,7 +385,7 @@ export class PostgresCluster implements ClusterStore {
     }
   }
 
-  async tellWorkLeft(): Promise<void> {
+  async notifyWorkLeft(): Promise<void> {
     await this.#options.db.read(`SELECT pg_notify('${WORK_CHANNEL}', $1)`, [this.gatewayId]);
   }
 }
