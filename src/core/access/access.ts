@@ -3,7 +3,7 @@
 import { compileGlob } from '../../lib/pattern.ts';
 import { serverFilter } from '../groups.ts';
 import type { Identity, TokenFacts } from '../ports.ts';
-import { Grant, known, type AccessRule, type CompiledAccessRule } from './grant.ts';
+import { Grant, decideOnce, type AccessRule, type CompiledAccessRule } from './grant.ts';
 import { SessionAccess, type SessionAccessParts } from './session-access.ts';
 import { compileWhom } from './whom.ts';
 
@@ -22,7 +22,7 @@ export class Access {
   }
 
   grantOf({ principal, facts }: Identity): Grant {
-    if (facts === undefined) return known(this.#byPrincipal, principal, () => this.#grantFor({ principal }));
+    if (facts === undefined) return decideOnce(this.#byPrincipal, principal, () => this.#grantFor({ principal }));
     const before = this.#byFacts.get(facts);
     if (before?.principal === principal) return before.grant;
     const grant = this.#grantFor({ principal, facts });
@@ -37,7 +37,7 @@ export class Access {
 
   #grantFor(identity: Identity): Grant {
     const rules = this.#rules.filter(({ isFor }) => isFor(identity));
-    return known(this.#grants, rules.map(({ index }) => index).join(), () => new Grant(rules));
+    return decideOnce(this.#grants, rules.map(({ index }) => index).join(), () => new Grant(rules));
   }
 }
 
