@@ -25,7 +25,7 @@ const LEAST_SHOWN = 100;
 const MOST_SHOWN = 20_000;
 
 /** What is approved: a call with other arguments has another hash. */
-export function hashOf({ server, tool, args }: Called): string {
+export function approvalHash({ server, tool, args }: Called): string {
   return createHash('sha256')
     .update(canonicalJson([server, tool, args]))
     .digest('hex');

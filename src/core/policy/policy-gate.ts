@@ -11,7 +11,7 @@ import type { Answer } from '../interaction/interaction.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion, type ServerConfig } from '../ports.ts';
 import type { ResumePoint } from '../task/task.ts';
-import { decisionIn, hashOf, questionAbout, readPoint, resumePoint, stricter, type ApprovalPoint } from './approval.ts';
+import { decisionIn, approvalHash, questionAbout, readPoint, resumePoint, stricter, type ApprovalPoint } from './approval.ts';
 import { decide, type MatchingRule } from './decide.ts';
 import { hintsOf } from './hints.ts';
 import { refused, type Refusal } from './refusal.ts';
@@ -90,7 +90,7 @@ export class PolicyGate {
     if (isRemembered) return sending.send();
     this.#parts.log.info('rule_matched', { server, tool, rule: index, then: rule.then });
     if (rule.then === 'deny') return refused(request, { why: 'rule' }, rule);
-    const argumentsHash = hashOf(request);
+    const argumentsHash = approvalHash(request);
     if (call.approved === argumentsHash) return sending.send();
     sending.keep(resumePoint(argumentsHash, rule, request));
     return this.#ask(call, { ...rule, argumentsHash }, sending.send);
@@ -168,7 +168,7 @@ export class PolicyGate {
     const { log, questionTimeoutMs } = this.#parts;
     const { server, tool } = request;
     const { argumentsHash, approver, timeoutMs = questionTimeoutMs } = asked;
-    if (hashOf(request) !== argumentsHash) {
+    if (approvalHash(request) !== argumentsHash) {
       return refused(
         request,
         { why: 'unanswered', reason: 'its arguments differ from those in the approval request' },
