@@ -11,7 +11,15 @@ import type { Answer } from '../interaction/interaction.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion, type ServerConfig } from '../ports.ts';
 import type { ResumePoint } from '../task/task.ts';
-import { decisionIn, approvalHash, questionAbout, readPoint, resumePoint, stricter, type ApprovalPoint } from './approval.ts';
+import {
+  decisionIn,
+  approvalHash,
+  questionAbout,
+  readPoint,
+  resumePoint,
+  stricter,
+  type ApprovalPoint,
+} from './approval.ts';
 import { decide, type MatchingRule } from './decide.ts';
 import { hintsOf } from './hints.ts';
 import { refused, type Refusal } from './refusal.ts';

@@ -22,4 +22,5 @@ export async function cancelHere(gateway: Gateway, { principal }: Person, work: 
 }
 
 /** The route adds the call. */
-export const alreadyEnded = (): ApiError => new ApiError(409, 'already_ended', 'the call has ended; nothing was cancelled');
+export const alreadyEnded = (): ApiError =>
+  new ApiError(409, 'already_ended', 'the call has ended; nothing was cancelled');
