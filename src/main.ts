@@ -389,7 +389,7 @@ async function startProgram(
   };
   const connections = createBackends(southbound, settings.addServerAddresses, log);
   const { rules } = settings;
-  const policy = rules.length > 0 ? (await import('./core/policy/gate.ts')).createPolicy(rules) : undefined;
+  const policy = rules.length > 0 ? (await import('./core/policy/policy-gate.ts')).createPolicy(rules) : undefined;
   const access = settings.access && new (await import('./core/access/access.ts')).Access(settings.access);
   const { quotas } = settings;
   const { Quotas } = quotas ? await import('./core/quota/quotas.ts') : {};

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -78,6 +79,33 @@ test('the links between the pages lead somewhere', async () => {
     if (heading !== undefined) expect(headingsIn(text), `${page} → ${target}`).toContain(heading);
   }
 });
+
+const ABOUT_THE_CODE = ['docs/ARCHITECTURE.md', 'docs/INTERNALS.md', 'docs/DECISIONS.md'];
+
+test.each(ABOUT_THE_CODE)('the files and folders that %s names exist', async (page) => {
+  const folders = (await readdir(join(ROOT, 'src'))).filter((name) => !name.includes('.'));
+  const path = new RegExp(`^(?:${folders.join('|')}|tests)/`);
+  const named = inlineCode(await read(page)).filter((text) => path.test(text));
+  expect(named.length).toBeGreaterThan(5);
+  const missing = named.filter((text) => !existsSync(join(ROOT, text.startsWith('tests/') ? '' : 'src', text)));
+  expect(missing).toEqual([]);
+});
+
+test('the journeys of docs/ARCHITECTURE.md name functions of the files that they pass', async () => {
+  const [, journeys = ''] = /^## Three journeys\n(.*?)^## /ms.exec(await read('docs/ARCHITECTURE.md')) ?? [];
+  const steps = [...journeys.matchAll(/^\| `([^`]+\.ts)` \| (.*) \|$/gm)];
+  expect(steps.length).toBeGreaterThan(20);
+  const missing = steps.map(async ([, file = '', what = '']) => {
+    const source = await read(`src/${file}`);
+    const functions = inlineCode(what).filter((text) => text.endsWith('()'));
+    return functions.filter((name) => !source.includes(name.slice(0, -1))).map((name) => `${file}: ${name}`);
+  });
+  expect((await Promise.all(missing)).flat()).toEqual([]);
+});
+
+function inlineCode(text: string): string[] {
+  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+}
 
 async function read(page: string): Promise<string> {
   return readFile(join(ROOT, page), 'utf8');

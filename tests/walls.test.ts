@@ -1,19 +1,21 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
-import { findCycle, sourceFiles, type SourceFile } from './support/imports.ts';
+import { findCycle, ROOT, sourceFiles, type SourceFile } from './support/imports.ts';
 
 const files = await sourceFiles('src');
 const product = files.filter(({ path }) => !path.endsWith('.test.ts'));
 
-/** `core`, `north`, …; the two files of the composition are rooms of their own. */
-function roomOf(path: string): string | undefined {
+/** `core`, `north`, …; the two files of the composition count as folders. */
+function folderOf(path: string): string | undefined {
   if (path === 'src/main.ts') return 'main';
   if (path === 'src/program.ts') return 'program';
   return /^src\/([a-z]+)\//.exec(path)?.[1];
 }
 
-/** Which rooms a room may look into, besides itself. `package.json` is no room. */
-const DOORS: Record<string, readonly string[]> = {
+/** Which other folders a folder may import. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
   lib: [],
   core: ['lib'],
   north: ['core', 'lib'],
@@ -34,30 +36,41 @@ const DOORS: Record<string, readonly string[]> = {
   console: ['lib'],
 };
 
-function trespasses({ path, imports }: SourceFile): string[] {
-  const room = roomOf(path);
-  if (room === undefined) return [`${path} is in no room`];
-  const open = DOORS[room];
-  if (open === undefined) return [`${path} is in the unknown room ${room}`];
+function forbiddenImports({ path, imports }: SourceFile): string[] {
+  const folder = folderOf(path);
+  if (folder === undefined) return [`${path} is in no folder`];
+  const allowed = MAY_IMPORT[folder];
+  if (allowed === undefined) return [`${path} is in the unknown folder ${folder}`];
   return imports.flatMap((target) => {
-    const other = roomOf(target);
-    if (other === undefined || other === room || open.includes(other)) return [];
+    const other = folderOf(target);
+    if (other === undefined || other === folder || allowed.includes(other)) return [];
     return [`${path} imports ${target}`];
   });
 }
 
-test('walls: the rooms are those of the architecture', () => {
+test('walls: the folders are those of the architecture', () => {
   expect(files.length).toBeGreaterThan(50);
-  expect(new Set(product.map(({ path }) => roomOf(path)))).toEqual(new Set(Object.keys(DOORS)));
+  expect(new Set(product.map(({ path }) => folderOf(path)))).toEqual(new Set(Object.keys(MAY_IMPORT)));
 });
 
-test('walls: no room looks into one that is closed to it', () => {
-  expect(product.flatMap(trespasses)).toEqual([]);
+test('walls: no folder imports one that is closed to it', () => {
+  expect(product.flatMap(forbiddenImports)).toEqual([]);
+});
+
+test('walls: docs/ARCHITECTURE.md lists the same folders and imports', async () => {
+  const page = await readFile(join(ROOT, 'docs/ARCHITECTURE.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `(\w+)(?:\/|\.ts)` \|.*\|([^|]*)\|$/gm)];
+  const listed = rows.map(([, folder = '', imports = '']) => [folder, imports.split(',').map((each) => each.trim())]);
+  const expected = Object.entries(MAY_IMPORT).map(([folder, imports]) => [
+    folder,
+    imports.length === 0 ? [''] : imports.toSorted(),
+  ]);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(expected));
 });
 
 test('walls: core needs nothing but itself, lib and Node', () => {
   const foreign = product
-    .filter(({ path }) => roomOf(path) === 'core')
+    .filter(({ path }) => folderOf(path) === 'core')
     .flatMap(({ path, imports }) =>
       imports
         .filter((target) => !/^src\/(core|lib)\/|^node:/.test(target))
@@ -78,14 +91,14 @@ test('W-1: the logic of forms runs in a browser', () => {
 test('walls: core knows no era, not even in a comment', () => {
   const era = /legacy|modern|\b20\d\d-\d\d-\d\d\b/i;
   const found = product
-    .filter(({ path }) => roomOf(path) === 'core')
+    .filter(({ path }) => folderOf(path) === 'core')
     .flatMap(({ path, text }) =>
       text.split('\n').flatMap((line, index) => (era.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
     );
   expect(found).toEqual([]);
 });
 
-test('walls: the hub knows no door and no dialect', () => {
+test('walls: the hub knows no listener and no era', () => {
   const found = product
     .filter(({ path }) => path.startsWith('src/north/hub/'))
     .flatMap(({ path, imports }) =>
@@ -100,18 +113,20 @@ test('walls: only the commit gate waits for the store before clients are told', 
   // `/readyz` asks whether the store can be written at all.
   const allowed = ['src/north/commit-gate.ts', 'src/north/http/listener.ts'];
   const waiting = product
-    .filter(({ path, text }) => roomOf(path) === 'north' && /\bsettled\(\)/.test(text))
+    .filter(({ path, text }) => folderOf(path) === 'north' && /\bsettled\(\)/.test(text))
     .map(({ path }) => path);
   expect(waiting).toEqual(allowed);
-  const replying = product.filter(({ path, text }) => roomOf(path) === 'north' && /\bhandle: (?:async )?\(/.test(text));
+  const replying = product.filter(
+    ({ path, text }) => folderOf(path) === 'north' && /\bhandle: (?:async )?\(/.test(text),
+  );
   expect(replying).toHaveLength(3);
   expect(replying.filter(({ text }) => !text.includes('replyWhenStored(')).map(({ path }) => path)).toEqual([]);
 });
 
-test('walls: only the composition root knows every room', () => {
+test('walls: only the composition root knows every part', () => {
   const inner = ['config', 'core', 'north', 'south', 'store'];
   const knowing = product
-    .filter(({ imports }) => inner.every((room) => imports.some((target) => roomOf(target) === room)))
+    .filter(({ imports }) => inner.every((folder) => imports.some((target) => folderOf(target) === folder)))
     .map(({ path }) => path);
   expect(knowing).toEqual(['src/main.ts']);
 });
@@ -135,7 +150,7 @@ test('walls: nothing uses members that the SDK keeps to itself', () => {
 });
 
 test('V-2: nothing of metrics and traces is loaded before it is used', () => {
-  const others = product.filter(({ path }) => roomOf(path) !== 'telemetry');
+  const others = product.filter(({ path }) => folderOf(path) !== 'telemetry');
   const mentioning = others.filter(({ text }) => text.includes('/telemetry/'));
   expect(mentioning.map(({ path }) => path)).toEqual(['src/main.ts']);
   const [main] = mentioning;
@@ -144,7 +159,7 @@ test('V-2: nothing of metrics and traces is loaded before it is used', () => {
 });
 
 test('N-1: nothing of notifications is loaded before it is configured', () => {
-  const others = product.filter(({ path }) => roomOf(path) !== 'notify');
+  const others = product.filter(({ path }) => folderOf(path) !== 'notify');
   const mentioning = others.filter(({ text }) => /['/]notify\/start\.ts'/.test(text));
   expect(mentioning.map(({ path }) => path)).toEqual(['src/main.ts']);
   expect(mentioning[0]?.text.match(/import\('\.\/notify\/start\.ts'\)/g)).toHaveLength(2);
@@ -193,7 +208,7 @@ test('walls: the reader of imports sees them, and a circle', () => {
   expect(cli?.imports).toContain('src/cli/commands/serve.ts');
   const fake = (path: string, ...imports: string[]): SourceFile => ({ path, text: '', imports });
   expect(findCycle([fake('a', 'b'), fake('b', 'c'), fake('c', 'b')])).toEqual(['b', 'c', 'b']);
-  expect(trespasses(fake('src/core/x.ts', 'src/north/hub/hub.ts'))).toHaveLength(1);
+  expect(forbiddenImports(fake('src/core/x.ts', 'src/north/hub/hub.ts'))).toHaveLength(1);
 });
 
 /** Files whose timers wait for the operating system, which no clock of ours can move. */
@@ -202,7 +217,7 @@ const REAL_TIME = ['src/north/http/response.ts', 'src/north/http/unread.ts'];
 test('walls: core, north, south and notify go by a clock that tests can move', () => {
   const real = /\b(?:setTimeout|setInterval)\(|Date\.now\(|AbortSignal\.timeout\(|setTimeout as /;
   const found = product
-    .filter(({ path }) => ['core', 'north', 'south', 'notify'].includes(roomOf(path) ?? ''))
+    .filter(({ path }) => ['core', 'north', 'south', 'notify'].includes(folderOf(path) ?? ''))
     .filter(({ text }) => text.split('\n').some((line) => real.test(line) && !/^\s*(?:\/\/|\*)/.test(line)))
     .map(({ path }) => path);
   expect(found.toSorted()).toEqual(REAL_TIME);

@@ -18,7 +18,7 @@ export interface IssuerProblem {
   fix?: string;
 }
 
-export interface GatewayAddress {
+export interface GatewayUrls {
   /** Where people and clients reach the gateway. */
   publicUrl: string | undefined;
   /** Where it is reached without that. */
@@ -28,7 +28,7 @@ export interface GatewayAddress {
 export async function examineIssuer(
   settings: IssuerSettings,
   scopes: AuthSettings['scopes'],
-  address: GatewayAddress,
+  address: GatewayUrls,
 ): Promise<IssuerProblem[]> {
   const { issuer } = settings;
   let metadata: IssuerMetadata | undefined;
@@ -55,7 +55,7 @@ export async function examineIssuer(
   return problems;
 }
 
-function addressProblems({ publicUrl, listening }: GatewayAddress): IssuerProblem[] {
+function addressProblems({ publicUrl, listening }: GatewayUrls): IssuerProblem[] {
   const example = 'such as https://gateway.example.com';
   if (publicUrl === undefined) {
     if (isSecureUrl(listening)) return [];
@@ -111,7 +111,7 @@ async function keyProblems(
 async function loginProblems(
   settings: IssuerSettings,
   scopes: AuthSettings['scopes'],
-  { publicUrl, listening }: GatewayAddress,
+  { publicUrl, listening }: GatewayUrls,
 ): Promise<IssuerProblem[]> {
   const { issuer } = settings;
   const log = createLog('silent');

@@ -1,4 +1,4 @@
-import { hasEnded } from '../south/server-task.ts';
+import { serverTaskEnded } from '../south/server-task.ts';
 import type { Tell } from './typed-event-target.ts';
 import type { Task, TaskClientEvents } from './types.ts';
 
@@ -46,7 +46,7 @@ export class KnownTasks {
     if (this.#cancelled.has(taskId)) return;
     this.#cancelled.add(taskId);
     const known = this.#tasks.get(taskId);
-    if (known !== undefined && !hasEnded(known)) this.note({ ...known, status: 'cancelled' });
+    if (known !== undefined && !serverTaskEnded(known)) this.note({ ...known, status: 'cancelled' });
     this.#tell('taskCancelled', { taskId });
   }
 

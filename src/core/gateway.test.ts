@@ -224,7 +224,7 @@ describe('servers', () => {
     await gateway.servers.add(caller, 'two', { url: 'http://three.test/' });
     await turn();
     // Who used the old one is connected to the new one.
-    expect(other.connectionIfAny('two')?.status.state).toBe('connected');
+    expect(other.connections.find('two')?.status.state).toBe('connected');
     expect(backends.last.about.config).toEqual({ url: 'http://three.test/' });
     const replaced = other.events.take().events.filter(({ type }) => type === 'server_added');
     expect(replaced).toMatchObject([{ data: { replaced: true } }]);

@@ -13,7 +13,7 @@ import { Recorder } from './history/recorder.ts';
 import { standingAnswers, type StandingAnswers } from './interaction/standing-answers.ts';
 import type { Notifier } from './notify/notifier.ts';
 import type { Observed } from './observer.ts';
-import type { Policy } from './policy/gate.ts';
+import type { Policy } from './policy/policy-gate.ts';
 import type {
   Accounts,
   Backends,
@@ -25,7 +25,7 @@ import type {
   Store,
   TokenFacts,
 } from './ports.ts';
-import { ClaimLost, claimKey, Claims, isState, untilOwned, type Stage } from './cluster/claims.ts';
+import { ClaimLost, claimKey, Claims, isState, untilOwned, type GatewayStage } from './cluster/claims.ts';
 import { certainClock } from './cluster/certain-clock.ts';
 import { HandOver } from './cluster/hand-over.ts';
 import { Neighbourhood, type Neighbours } from './cluster/neighbours.ts';
@@ -265,7 +265,7 @@ export class Gateway {
   }
 
   /** Restores the sessions of a principal that have something left, and that no gateway has. */
-  async wakeLeft(principal: string): Promise<void> {
+  async restoreUnowned(principal: string): Promise<void> {
     const { cluster } = this.store;
     // Clients of a session could not reach it at a gateway that has no address.
     if (cluster === undefined || this.#neighbourhood === undefined || this.draining) return;
@@ -296,7 +296,7 @@ export class Gateway {
   }
 
   /** Tells the clients of the hub of a principal what happened in a session of another gateway. */
-  tellHub(principal: string, ...event: Parameters<EventSink['add']>): void {
+  notifyHubSessions(principal: string, ...event: Parameters<EventSink['add']>): void {
     for (const hub of this.sessions) {
       if (hub.view.kind === 'hub' && hub.principal === principal) hub.events.add(...event);
     }
@@ -346,7 +346,7 @@ export class Gateway {
     }
   }
 
-  get #stage(): Stage {
+  get #stage(): GatewayStage {
     if (this.#closing) return 'closing';
     return this.draining ? 'draining' : 'open';
   }
@@ -423,7 +423,7 @@ export class Gateway {
   ): Session {
     const { settings, log, observed, recorder, audit, notifier, clock, registry } = this;
     const notifyHub: EventSink['add'] = (type, server, data) => {
-      this.tellHub(about.principal, type, server, data);
+      this.notifyHubSessions(about.principal, type, server, data);
       this.#neighbourhood?.tell(about.principal, { ask: 'event', type, server, data }).catch((error: unknown) => {
         this.log.warn('gateways_not_told', { error: messageOf(error) });
       });

@@ -647,7 +647,7 @@ export interface ClusterStore {
   /** The work that `anyGone` was last asked about goes on. Never fails. */
   tookOver(): Promise<void>;
   /** Tells other gateways that there may be work to go on with. */
-  tellWorkLeft(): Promise<void>;
+  notifyWorkLeft(): Promise<void>;
   /** The other gateways that have sessions of a principal. */
   gatewaysOf(principal: string): Promise<GatewayAddress[]>;
   /** The ids of the sessions of a principal that have tasks or questions, and that no gateway has. */

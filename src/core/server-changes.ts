@@ -58,7 +58,7 @@ export class ServerChanges {
     this.#registry.assertMayAdd(principal, name);
     const config = { ...(before && optionsOf(before.config)), ...given };
     const notKept = `server '${name}' could not be reached and was not added`;
-    const { info, tools, keep } = await orUnreachable(caller.tryServer(name, config), notKept);
+    const { info, tools, keep } = await orUnreachable(caller.connections.tryServer(name, config), notKept);
     await this.#inTurn(async () => {
       try {
         // Others may have been added while this one was tried.
@@ -117,7 +117,7 @@ export class ServerChanges {
     by?: { caller: Session; keep: () => Promise<void> },
   ): Promise<void> {
     const affected = this.#sessionsOf(audience);
-    const inUse = new Set(affected.filter((session) => session.connectionIfAny(name) !== undefined));
+    const inUse = new Set(affected.filter((session) => session.connections.find(name) !== undefined));
     await detachAll(affected, name, { reason: `server '${name}' was replaced`, replaced: true });
     await by?.keep();
     const url = 'url' in config ? { url: redactUrl(config.url) } : {};
@@ -141,7 +141,7 @@ export class ServerChanges {
       const { view, access } = session;
       if (audience.everyone && access?.seesShared(name) === false) continue;
       if (view.kind === 'hub') session.events.add('server_removed', name, { name, removedBy: remover(session) });
-      if (view.kind === 'group' && shownIn.has(session)) session.notifyListsChanged();
+      if (view.kind === 'group' && shownIn.has(session)) session.connections.notifyListsChanged();
       if (view.kind === 'direct' && view.server === name) await this.#end(session, `server '${name}' was removed`);
     }
   }

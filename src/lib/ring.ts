@@ -4,7 +4,7 @@ interface Kept<T> {
 }
 
 /** Where the memory for the items comes from. */
-export interface Room {
+export interface RingBudget {
   take(bytes: number): boolean;
   give(bytes: number): void;
 }
@@ -16,9 +16,9 @@ export class Ring<T> {
   #first = 0;
   #bytes = 0;
   readonly #limits: { count: number; bytes: number };
-  readonly #room: Room;
+  readonly #room: RingBudget;
 
-  constructor(limits: { count: number; bytes: number }, room: Room) {
+  constructor(limits: { count: number; bytes: number }, room: RingBudget) {
     this.#limits = limits;
     this.#room = room;
   }

@@ -9,17 +9,17 @@ export interface WireFormat {
   /** Where in the API prompts go to. */
   readonly path: string;
   headers: (key: string | undefined) => Record<string, string>;
-  exchange: (prompt: Prompt, model: string, url: string) => Exchange;
+  exchange: (prompt: Prompt, model: string, url: string) => ModelExchange;
 }
 
 /** A request, and how its response is read. */
-export interface Exchange {
+export interface ModelExchange {
   body: Record<string, unknown>;
   /** Throws if the response makes no sense. */
   read: (response: Record<string, unknown>) => ModelReply;
 }
 
-export interface Answered {
+export interface ModelAnswer {
   blocks: Block[];
   model: unknown;
   stopReason: string;
@@ -27,7 +27,7 @@ export interface Answered {
   tokens: number | undefined;
 }
 
-export function replyOf({ blocks, model, stopReason, tokens }: Answered, prompt: Prompt, asked: string): ModelReply {
+export function replyOf({ blocks, model, stopReason, tokens }: ModelAnswer, prompt: Prompt, asked: string): ModelReply {
   const content = prompt.tools.length === 0 ? joined(blocks) : blocks;
   if (content.length === 0) throw new Error(`it answered nothing (${stopReason})`);
   return {

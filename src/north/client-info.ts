@@ -7,7 +7,7 @@ import { isObject } from '../lib/values.ts';
 import { isRequestId, type Params, type RequestId } from './message.ts';
 
 /** The first field that is missing or has another type than the specification says. */
-export interface FieldMistake {
+export interface ClientInfoMistake {
   key: string;
   problem: string;
 }
@@ -31,7 +31,7 @@ const CAPABILITIES: Shape = {
 };
 
 /** The mistake in the `_meta` of a request without a session, which introduces its client. */
-export function metaMistake(meta: Params): FieldMistake | undefined {
+export function metaMistake(meta: Params): ClientInfoMistake | undefined {
   for (const key of [VERSION_KEY, CLIENT_CAPABILITIES_KEY]) if (!(key in meta)) return { key, problem: 'missing' };
   if (!isText(meta[VERSION_KEY])) return wrongType(VERSION_KEY, 'string', meta[VERSION_KEY]);
   const level = meta[LOG_LEVEL_KEY];
@@ -50,7 +50,11 @@ export interface Initialization extends Params {
 }
 
 /** The mistake in the parameters of `initialize`. */
-export function initializeMistake({ protocolVersion, capabilities, clientInfo }: Params): FieldMistake | undefined {
+export function initializeMistake({
+  protocolVersion,
+  capabilities,
+  clientInfo,
+}: Params): ClientInfoMistake | undefined {
   if (!isText(protocolVersion)) return wrongType('protocolVersion', 'string', protocolVersion);
   if (clientInfo === undefined) return { key: 'clientInfo', problem: 'missing' };
   return mistakeIn(capabilities, CAPABILITIES, 'capabilities') ?? infoMistake(clientInfo, 'clientInfo');
@@ -63,7 +67,7 @@ export function isInitialize(message: unknown): message is { id: RequestId; para
   return isRequestId(id) && isObject(params) && initializeMistake(params) === undefined;
 }
 
-function infoMistake(info: unknown, key: string): FieldMistake | undefined {
+function infoMistake(info: unknown, key: string): ClientInfoMistake | undefined {
   if (info === undefined) return undefined;
   const mistake = mistakeIn(info, CLIENT_INFO, key);
   if (mistake !== undefined || !isObject(info)) return mistake;
@@ -76,7 +80,7 @@ const UNKNOWN_LEVEL = `Invalid option: expected one of ${LEVELS.map((level) => `
 /** The types by their names in the SDK, whose words clients and developers know. */
 const EXPECTED = { text: 'string', flag: 'boolean', object: 'record', objects: 'record' };
 
-function wrongType(key: string, expected: string, value: unknown): FieldMistake {
+function wrongType(key: string, expected: string, value: unknown): ClientInfoMistake {
   return { key, problem: `Invalid input: expected ${expected}, received ${typeName(value)}` };
 }
 
@@ -86,7 +90,7 @@ function typeName(value: unknown): string {
   return isBigNumber(value) ? 'number' : typeof value;
 }
 
-function mistakeIn(value: unknown, type: Type, key: string): FieldMistake | undefined {
+function mistakeIn(value: unknown, type: Type, key: string): ClientInfoMistake | undefined {
   switch (type) {
     case 'text':
       return isText(value) ? undefined : wrongType(key, EXPECTED[type], value);
@@ -105,7 +109,7 @@ function mistakeIn(value: unknown, type: Type, key: string): FieldMistake | unde
   }
 }
 
-function mistakeInFields(value: unknown, shape: Shape, key: string): FieldMistake | undefined {
+function mistakeInFields(value: unknown, shape: Shape, key: string): ClientInfoMistake | undefined {
   if (!isObject(value)) return wrongType(key, 'object', value);
   for (const field in value) {
     const type = Object.hasOwn(shape, field) ? shape[field] : undefined;

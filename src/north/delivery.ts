@@ -13,30 +13,30 @@ interface Recipient {
   exchange: Exchange;
 }
 
-/** The reply is the result of a call. `onTaken` is called if the client gets it after it was kept as a task. */
+/** The reply is the result of a call. `onDelivered` is called if the client gets it after it was kept as a task. */
 export function deliverResult(
   { session, exchange }: Recipient,
   made: CallMade,
   result: CallResult,
-  onTaken = (taskId: string): void => session.tasks.delivered(taskId),
+  onDelivered = (taskId: string): void => session.tasks.delivered(taskId),
 ): void {
   exchange.whenSettled((delivered) => {
     if (delivered || exchange.cancelled) return;
     const taskId = session.calls.keepResult(made, result);
-    if (taskId !== undefined) exchange.onDelivered(() => onTaken(taskId));
+    if (taskId !== undefined) exchange.onDelivered(() => onDelivered(taskId));
   });
 }
 
-/** The reply to a call is the task that it has become, or how that ended. `onTaken` is called when the client has it. */
+/** The reply to a call is the task that it has become, or how that ended. `onDelivered` is called when the client has it. */
 export function deliverTask(
   { session: { tasks }, exchange }: Recipient,
   taskId: string,
-  onTaken = (): void => tasks.setAbandoned(taskId, false),
+  onDelivered = (): void => tasks.setAbandoned(taskId, false),
 ): void {
   exchange.whenSettled((delivered) => {
     if (!delivered && !exchange.cancelled) tasks.setAbandoned(taskId, true);
   });
-  exchange.onDelivered(onTaken);
+  exchange.onDelivered(onDelivered);
 }
 
 /** The reply tells a client that knows the task how the task ended. */

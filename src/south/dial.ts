@@ -12,7 +12,7 @@ import { toServerFailure } from './failure.ts';
 import { ErrorResponse, noAnswerWithin } from './peer/errors.ts';
 import { introduce, ProbeFailed } from './peer/introduction.ts';
 import { Peer, type Introduction } from './peer/peer.ts';
-import { RECEIVER_CAPABILITY } from './receiver.ts';
+import { RECEIVER_CAPABILITY } from './task-receiver.ts';
 import { isBrokenWire } from './transport/broken-wire.ts';
 import type { ConnectionAccount } from '../core/sign-in/connection-account.ts';
 import { ChildTransport, type ChildStream } from './transport/child.ts';
@@ -20,7 +20,7 @@ import { assertAllowed } from './transport/checked-address.ts';
 import { HttpTransport, type HttpTransportOptions } from './transport/http.ts';
 import type { HttpHealth } from './transport/http-health.ts';
 import { MessageLimits } from './transport/message-size.ts';
-import { HttpRefusal } from './transport/refusal.ts';
+import { HttpRefusal } from './transport/http-refusal.ts';
 import { SseTransport } from './transport/sse.ts';
 import type { ServerTransport } from './transport/transport.ts';
 

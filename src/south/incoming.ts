@@ -11,7 +11,7 @@ import type { LostRequests } from './lost-requests.ts';
 import { kindOf } from '../core/interaction/methods.ts';
 import type { Peer, PeerHandlers } from './peer/peer.ts';
 import { answerTo, readQuestion } from './questions.ts';
-import type { TaskReceiver } from './receiver.ts';
+import type { TaskReceiver } from './task-receiver.ts';
 import { ProtocolViolation } from './server-task.ts';
 
 /** Where messages of a server go. */

@@ -12,7 +12,7 @@ import type { TaskOffer } from './server-task.ts';
 import type { ConnectionAccount } from '../core/sign-in/connection-account.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
-import { HttpRefusal } from './transport/refusal.ts';
+import { HttpRefusal } from './transport/http-refusal.ts';
 import type { ServerTransport } from './transport/transport.ts';
 
 export interface ReconnectSettings {

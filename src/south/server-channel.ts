@@ -19,7 +19,7 @@ import { ToolFacts, type TaskSupport } from './tool-facts.ts';
 import { isBrokenWire, isUnsent } from './transport/broken-wire.ts';
 import { ChildTransport } from './transport/child.ts';
 import { HttpTransport } from './transport/http.ts';
-import { HttpRefusal } from './transport/refusal.ts';
+import { HttpRefusal } from './transport/http-refusal.ts';
 import { SseTransport } from './transport/sse.ts';
 import type { ServerTransport } from './transport/transport.ts';
 import { headerMistake, paramHeaders } from './transport/param-headers.ts';

@@ -66,7 +66,7 @@ export function readServerTask(value: unknown, from: string): ServerTask {
   };
 }
 
-export function hasEnded({ status }: ServerTask): boolean {
+export function serverTaskEnded({ status }: ServerTask): boolean {
   return status !== 'working' && status !== 'input_required';
 }
 

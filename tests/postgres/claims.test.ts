@@ -412,7 +412,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await cluster.anyGone()).toBe(false);
     await admin.run('UPDATE meanwhile.leases SET until = now() WHERE gateway = $1', [another.cluster.gatewayId]);
     await takeOver();
-    await another.cluster.tellWorkLeft();
+    await another.cluster.notifyWorkLeft();
     await expect.poll(async () => cluster.anyGone()).toBe(true);
     await another.close();
     await expect.poll(async () => admin.run('SELECT FROM meanwhile.leases')).toHaveLength(1);

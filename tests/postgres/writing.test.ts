@@ -246,7 +246,7 @@ describe('writing to PostgreSQL', () => {
         await expect.poll(() => behind.problem, { timeout: 20_000 }).toBeUndefined();
         await behind.cluster.anyGone();
         await behind.cluster.tookOver();
-        await another.cluster.tellWorkLeft();
+        await another.cluster.notifyWorkLeft();
         await expect.poll(async () => behind.cluster.anyGone()).toBe(true);
       });
     });

@@ -2,7 +2,7 @@
 import type { Caller } from '../../src/core/call/request.ts';
 import { openAudit } from '../../src/core/audit/open.ts';
 import { Gateway } from '../../src/core/gateway.ts';
-import { createPolicy } from '../../src/core/policy/gate.ts';
+import { createPolicy } from '../../src/core/policy/policy-gate.ts';
 import type { Accounts, Models, ServerConfig } from '../../src/core/ports.ts';
 import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
 import type { Session } from '../../src/core/session/session.ts';

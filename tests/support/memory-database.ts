@@ -135,7 +135,7 @@ class MemoryStore implements Store {
       renew: async (usage) => this.#renew(usage),
       anyGone: async () => [...this.#database.claims.values()].some(({ expired }) => expired),
       tookOver: async () => {},
-      tellWorkLeft: async () => {},
+      notifyWorkLeft: async () => {},
       watchLost: (watcher) => {
         this.#lostWatchers.add(watcher);
         return () => this.#lostWatchers.delete(watcher);

@@ -13,7 +13,9 @@ export async function say(server: V1Http, uri: string): Promise<void> {
 export async function sayAll(server: V1Http, session: Session, name: string, uris: string[]): Promise<void> {
   for (const uri of uris) await say(server, uri);
   const last = uris.at(-1);
-  await vi.waitFor(() => expect(session.notifications(name).at(-1)?.params['uri']).toBe(last), { timeout: 10_000 });
+  await vi.waitFor(() => expect(session.connections.notifications(name).at(-1)?.params['uri']).toBe(last), {
+    timeout: 10_000,
+  });
 }
 
 /** Waits until the session hears the server; what is said before that is lost. Nothing more is on its way then. */
@@ -21,7 +23,7 @@ export async function heard(server: V1Http, session: Session, name: string): Pro
   await vi.waitFor(
     async () => {
       await say(server, `${MARK}/first`);
-      expect(session.notifications(name)).not.toEqual([]);
+      expect(session.connections.notifications(name)).not.toEqual([]);
     },
     { timeout: 10_000 },
   );

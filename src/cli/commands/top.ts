@@ -1,7 +1,7 @@
 import { messageOf } from '../../lib/log.ts';
 import { Failure, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import { gatewayAddress, shownBase, type GatewayAddress } from '../gateway/address.ts';
+import { gatewayAddress, shownBase, type GatewayLocation } from '../gateway/address.ts';
 import { Stop } from '../stop.ts';
 import { canDraw } from '../terminal/capabilities.ts';
 import { FullScreen } from '../terminal/full-screen.ts';
@@ -33,7 +33,7 @@ export async function top(line: CommandLine): Promise<number> {
 }
 
 /** Until the person presses q or Ctrl-C. A gateway that is away may come back. */
-async function watch(gateway: GatewayAddress, first: Summary, intervalMs: number, { style }: Screen): Promise<void> {
+async function watch(gateway: GatewayLocation, first: Summary, intervalMs: number, { style }: Screen): Promise<void> {
   const where = shownBase(gateway.base);
   const stop = new Stop(undefined);
   const screen = new FullScreen(process.stdin, process.stdout);

@@ -6,7 +6,7 @@ import type { Config } from '../../config/schema.ts';
 import { configFor } from '../config.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 
-export interface GatewayAddress {
+export interface GatewayLocation {
   /** Without the path of an endpoint, and without a slash at the end. */
   base: string;
   /** A token of the gateway. */
@@ -52,7 +52,7 @@ export const givenToken = ({ flags }: CommandLine): string | undefined =>
   flags.token ?? (process.env['MEANWHILE_TOKEN'] || undefined);
 
 /** The gateway that the command line or the config file names. */
-export async function gatewayAddress(line: CommandLine, operand: string | undefined): Promise<GatewayAddress> {
+export async function gatewayAddress(line: CommandLine, operand: string | undefined): Promise<GatewayLocation> {
   const [given, token] = [givenBase(line, operand), givenToken(line)];
   if (given !== undefined) return { base: given, token };
   const { settings } = await configFor(line);

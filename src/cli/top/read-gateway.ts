@@ -1,12 +1,12 @@
 import { codeOf, messageOf } from '../../lib/log.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { Failure } from '../failure.ts';
-import type { GatewayAddress } from '../gateway/address.ts';
+import type { GatewayLocation } from '../gateway/address.ts';
 import { readMetrics, type Sample } from './metrics-text.ts';
 
 const TIMEOUT_MS = 5000;
 
-export async function readGateway({ base, token }: GatewayAddress): Promise<Sample[]> {
+export async function readGateway({ base, token }: GatewayLocation): Promise<Sample[]> {
   const url = new URL(`${base}/metrics`);
   const shown = redactUrl(url.href);
   const { ok, status, text } = await get(url, token).catch((error: unknown) => {

@@ -3,14 +3,14 @@
 import { compileGlob } from '../../lib/pattern.ts';
 import { serverFilter } from '../groups.ts';
 import type { Identity, TokenFacts } from '../ports.ts';
-import { Grant, known, type AccessRule, type CompiledRule } from './grant.ts';
+import { Grant, decideOnce, type AccessRule, type CompiledAccessRule } from './grant.ts';
 import { SessionAccess, type SessionAccessParts } from './session-access.ts';
 import { compileWhom } from './whom.ts';
 
 export type { AccessRule, Grant } from './grant.ts';
 
 export class Access {
-  readonly #rules: readonly CompiledRule[];
+  readonly #rules: readonly CompiledAccessRule[];
   /** Those who match the same rules have the same grant. */
   readonly #grants = new Map<string, Grant>();
   /** Of principals whose tokens say nothing that the rules name. */
@@ -22,7 +22,7 @@ export class Access {
   }
 
   grantOf({ principal, facts }: Identity): Grant {
-    if (facts === undefined) return known(this.#byPrincipal, principal, () => this.#grantFor({ principal }));
+    if (facts === undefined) return decideOnce(this.#byPrincipal, principal, () => this.#grantFor({ principal }));
     const before = this.#byFacts.get(facts);
     if (before?.principal === principal) return before.grant;
     const grant = this.#grantFor({ principal, facts });
@@ -37,11 +37,11 @@ export class Access {
 
   #grantFor(identity: Identity): Grant {
     const rules = this.#rules.filter(({ isFor }) => isFor(identity));
-    return known(this.#grants, rules.map(({ index }) => index).join(), () => new Grant(rules));
+    return decideOnce(this.#grants, rules.map(({ index }) => index).join(), () => new Grant(rules));
   }
 }
 
-function compile(rule: AccessRule, index: number): CompiledRule {
+function compile(rule: AccessRule, index: number): CompiledAccessRule {
   const { tools } = rule;
   const compiled = tools?.map((pattern) => compileGlob(pattern));
   return {

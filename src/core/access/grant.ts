@@ -10,7 +10,7 @@ export interface AccessRule extends WhomConditions {
   then: 'allow' | 'deny';
 }
 
-export interface CompiledRule {
+export interface CompiledAccessRule {
   rule: AccessRule;
   index: number;
   isFor: Whom;
@@ -27,22 +27,22 @@ const MAX_KNOWN = 10_000;
 
 /** What one identity may use. */
 export class Grant {
-  readonly #rules: readonly CompiledRule[];
+  readonly #rules: readonly CompiledAccessRule[];
   readonly #servers = new Map<string, boolean>();
   readonly #tools = new Map<string, boolean>();
 
-  constructor(rules: readonly CompiledRule[]) {
+  constructor(rules: readonly CompiledAccessRule[]) {
     this.#rules = rules;
   }
 
   /** Whether it may use the server, or at least some of its tools. */
   sees(server: string): boolean {
-    return known(this.#servers, server, () => this.decidingOn(server)?.allows === true);
+    return decideOnce(this.#servers, server, () => this.decidingOn(server)?.allows === true);
   }
 
   mayCall(server: string, tool: string): boolean {
     // The name of a server has no line break.
-    return known(this.#tools, `${server}\n${tool}`, () => this.decidingOn(server, tool)?.allows === true);
+    return decideOnce(this.#tools, `${server}\n${tool}`, () => this.decidingOn(server, tool)?.allows === true);
   }
 
   /** Without a tool: the first rule that allows something there, or the first that is about the whole server. */
@@ -57,7 +57,7 @@ export class Grant {
 }
 
 /** What was decided before, or is decided now. */
-export function known<T>(decisions: Map<string, T>, key: string, decide: () => T): T {
+export function decideOnce<T>(decisions: Map<string, T>, key: string, decide: () => T): T {
   const before = decisions.get(key);
   if (before !== undefined) return before;
   const decided = decide();

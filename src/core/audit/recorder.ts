@@ -15,7 +15,7 @@ import { shortenText } from '../../lib/shorten.ts';
 import { every, within } from '../../lib/timers.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { AuditLog, ServerConfig } from '../ports.ts';
-import type { RecordedSession, SessionListener } from '../session/listener.ts';
+import type { RecordedSession, SessionListener } from '../session/session-listener.ts';
 import type { AuditSettings } from '../settings.ts';
 import { WriteLoop, type Writable } from '../write-loop.ts';
 import {

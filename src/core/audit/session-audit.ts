@@ -3,13 +3,13 @@
 import type { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallReply } from '../call/request.ts';
-import { modeOf } from '../history/asked.ts';
+import { modeOf } from '../history/question-params.ts';
 import { endOf, endOfTask, type CallEnd } from '../history/call-end.ts';
 import type { Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
 import type { AnsweredBy } from '../history/entry.ts';
 import { whyNotSent } from '../policy/refusal.ts';
-import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/listener.ts';
+import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/session-listener.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 import type { CallLine, NewLine, QuestionLine, SessionFacts } from './line.ts';
 

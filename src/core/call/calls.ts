@@ -23,7 +23,7 @@ import {
 import { webhooksNotAllowed, type SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
 import type { PrincipalQuotas } from '../quota/quotas.ts';
-import type { SessionListener } from '../session/listener.ts';
+import type { SessionListener } from '../session/session-listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { TaskBook } from '../task/book.ts';
 import {
@@ -37,8 +37,8 @@ import {
   type ResumePoint,
 } from '../task/task.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
-import type { CallGate } from '../policy/gate.ts';
-import { needsSignIn, type SignInGate } from '../sign-in/gate.ts';
+import type { PolicyGate } from '../policy/policy-gate.ts';
+import { needsSignIn, type SignInGate } from '../sign-in/sign-in-gate.ts';
 import { readSignInPoint, signInPoint } from '../sign-in/point.ts';
 import type { Unregister } from '../interaction/responders.ts';
 import type { LiveCall } from './live-call.ts';
@@ -70,7 +70,7 @@ export interface CallsParts {
   /** Absent if nobody is notified. */
   notifier?: SessionNotifier | undefined;
   /** Absent without rules. */
-  gate?: CallGate | undefined;
+  gate?: PolicyGate | undefined;
   /** Whether its client may use a tool; absent without access rules. */
   mayCall?: ((server: string, tool: string) => boolean) | undefined;
   /** What its principal may use; absent without quotas. */
@@ -101,7 +101,7 @@ export class Calls {
   readonly #observed: Observed;
   readonly #recorder: SessionListener | undefined;
   readonly #notifier: SessionNotifier | undefined;
-  readonly #gate: CallGate | undefined;
+  readonly #gate: PolicyGate | undefined;
   readonly #mayCall: CallsParts['mayCall'];
   readonly #quotas: PrincipalQuotas | undefined;
   readonly #signIns: SignInGate | undefined;
@@ -636,7 +636,7 @@ export class Calls {
       if (required)
         throw new GatewayError('TOOL_ERR_STORE', `the use of the approval could not be stored: ${messageOf(error)}`);
       // The work goes on; only a program that ends before the store works again would not know where it stood.
-      this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
+      this.#log.error('checkpoint_not_stored', { taskId, error: messageOf(error) });
     }
   }
 

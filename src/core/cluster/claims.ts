@@ -33,16 +33,16 @@ export async function untilOwned<T>(open: () => Promise<T>): Promise<T> {
 }
 
 /** Whether the gateway takes sessions. One that drains leaves them to others; one that closes has none any more. */
-export type Stage = 'open' | 'draining' | 'closing';
+export type GatewayStage = 'open' | 'draining' | 'closing';
 
 /** Claims sessions for this gateway. */
 export class Claims {
   readonly #store: Store;
-  readonly #stage: () => Stage;
+  readonly #stage: () => GatewayStage;
   /** The claims of all states of a principal together. */
   readonly #states = new Map<string, Promise<ClaimedSession>>();
 
-  constructor(store: Store, stage: () => Stage) {
+  constructor(store: Store, stage: () => GatewayStage) {
     this.#store = store;
     this.#stage = stage;
   }

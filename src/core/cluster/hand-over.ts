@@ -77,14 +77,14 @@ export class HandOver {
       (isBusy(unit) ? busy : idle).push(leaving);
     }
     await Promise.all(idle);
-    await this.#tellWorkLeft();
-    await Promise.all(busy.map(async (leaving) => leaving.then(async () => this.#tellWorkLeft())));
+    await this.#notifyWorkLeft();
+    await Promise.all(busy.map(async (leaving) => leaving.then(async () => this.#notifyWorkLeft())));
   }
 
   /** Other gateways find the work by themselves, only later. */
-  async #tellWorkLeft(): Promise<void> {
+  async #notifyWorkLeft(): Promise<void> {
     const { cluster, log } = this.#parts;
-    await cluster.tellWorkLeft().catch((error: unknown) => {
+    await cluster.notifyWorkLeft().catch((error: unknown) => {
       log.warn('work_left_not_told', { error: messageOf(error) });
     });
   }

@@ -205,7 +205,7 @@ test('K-5, K-7: a gateway stops also if the store does not answer', async () => 
   await hubSession(one.gateway);
   const { cluster } = one.gateway.store;
   if (cluster === undefined) throw new Error('the store is shared');
-  cluster.tellWorkLeft = async () => Promise.reject(new Error('the database is down'));
+  cluster.notifyWorkLeft = async () => Promise.reject(new Error('the database is down'));
   await one.gateway.drain();
   expect(one.gateway.sessions).toEqual([]);
   expect(one.logged).toContain('work_left_not_told');

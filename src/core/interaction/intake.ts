@@ -13,7 +13,7 @@ import { attribute } from './attribution.ts';
 import type { ClientActivity, OpenCalls } from './client-activity.ts';
 import type { Answer, OpenInteraction, SettledInteraction } from './interaction.ts';
 import { requestOf } from './link.ts';
-import type { Asker, Entry, InteractionShell } from './shell.ts';
+import type { AnswerSink, ShellEntry, InteractionShell } from './shell.ts';
 import type { StandingAnswer, StandingAnswers } from './standing-answers.ts';
 
 interface IntakeParts {
@@ -132,8 +132,8 @@ export class Intake {
   #asker(
     id: string,
     { withdrawn, candidates, othersEnded, onAnswered, taken }: IncomingQuestion,
-    { resolve, reject }: Pick<Asker, 'resolve' | 'reject'>,
-  ): Asker {
+    { resolve, reject }: Pick<AnswerSink, 'resolve' | 'reject'>,
+  ): AnswerSink {
     const { shell, activity } = this.#routes;
     const onWithdrawn = (): void => shell.dispatch(id, { type: 'rejected', ...withdrawal(withdrawn) });
     const onOthersEnded = (): void => shell.dispatch(id, { type: 'others_ended', around: activity.around(id) });
@@ -181,10 +181,10 @@ export class Intake {
   }
 
   /** The same question, asked by the same task before the program was started again. */
-  #askedBefore({ key, callId, taskId: asking, params, approval, signIn }: IncomingQuestion): Entry | undefined {
+  #askedBefore({ key, callId, taskId: asking, params, approval, signIn }: IncomingQuestion): ShellEntry | undefined {
     const taskId = callId === undefined ? asking : this.#parts.calls.get(callId)?.taskId;
     if (key === undefined || taskId === undefined) return undefined;
-    const isSame = ({ state: { phase, interaction }, asker }: Entry): boolean =>
+    const isSame = ({ state: { phase, interaction }, asker }: ShellEntry): boolean =>
       (phase === 'settled' || asker === undefined) &&
       interaction.key === key &&
       requestOf(interaction.link)?.taskId === taskId &&

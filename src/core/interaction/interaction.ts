@@ -20,7 +20,7 @@ export type InteractionKind = 'elicitation' | 'sampling' | 'roots';
 /** What goes back to the server: an `ElicitResult`, a `CreateMessageResult` or a `ListRootsResult`. */
 export type Answer = Record<string, unknown>;
 
-export type Outcome =
+export type InteractionOutcome =
   | { status: 'accepted' | 'declined' | 'cancelled' | 'completed'; answer: Answer }
   | { status: 'expired'; reason: string }
   /** `error`: that of a client that refused to answer, as it is to reach the server. */
@@ -75,7 +75,7 @@ export type OpenInteraction = Asked & {
   /** Why the model that was asked did not answer. */
   modelFailure?: string;
 };
-export type SettledInteraction = Asked & Outcome;
+export type SettledInteraction = Asked & InteractionOutcome;
 export type Interaction = OpenInteraction | SettledInteraction;
 
 export type Settlement =

@@ -13,13 +13,13 @@ export type Responder = (interaction: OpenInteraction, over: AbortSignal) => boo
  * Whose interactions a responder takes: those of one call, of one task, those that go to a model, or all that no other
  * responder takes.
  */
-export type Scope = { callId: string } | { taskId: string } | 'model' | 'any';
+export type ResponderScope = { callId: string } | { taskId: string } | 'model' | 'any';
 
 /** With `handOver`, the client is still there: it keeps a question that another of its calls may have asked. */
 export type Unregister = (options?: { handOver?: boolean }) => void;
 
 interface Registration {
-  scope: Scope;
+  scope: ResponderScope;
   responder: Responder;
 }
 
@@ -38,7 +38,7 @@ export class Responders {
 
   /** `open`: the interactions that are open now. `unclaimed` gets those that the responder leaves when it ends. */
   register(
-    scope: Scope,
+    scope: ResponderScope,
     responder: Responder,
     open: () => OpenInteraction[],
     unclaimed: (interaction: OpenInteraction) => void,
@@ -93,21 +93,21 @@ export class Responders {
   }
 }
 
-function matches(scope: Scope, interaction: OpenInteraction): boolean {
+function matches(scope: ResponderScope, interaction: OpenInteraction): boolean {
   if (scope === 'any') return true;
   if (scope === 'model') return interaction.handledBy === 'model';
   return 'callId' in scope ? isOfCall(scope, interaction) : requestOf(interaction.link)?.taskId === scope.taskId;
 }
 
 /** Whether this is the call that asked, or one that may have asked where that is not known. */
-function isOfCall(scope: Scope, { link }: OpenInteraction): boolean {
+function isOfCall(scope: ResponderScope, { link }: OpenInteraction): boolean {
   if (typeof scope === 'string' || !('callId' in scope)) return false;
   const request = requestOf(link);
   if (request !== undefined) return request.callId === scope.callId;
   return link.certainty === 'possible' && link.calls.some(({ callId }) => callId === scope.callId);
 }
 
-function distance(scope: Scope): number {
+function distance(scope: ResponderScope): number {
   if (scope === 'any') return 3;
   if (scope === 'model') return 2;
   return 'callId' in scope ? 0 : 1;

@@ -11,7 +11,7 @@ import type { EventSink } from '../event/log.ts';
 import type { SessionNotifier } from '../notify/session-notifier.ts';
 import type { AnsweredVia, Observed } from '../observer.ts';
 import type { IncomingQuestion, SessionStore } from '../ports.ts';
-import type { SessionListener } from '../session/listener.ts';
+import type { SessionListener } from '../session/session-listener.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Quota } from '../shared-limit.ts';
 import type { TaskBook } from '../task/book.ts';
@@ -22,7 +22,7 @@ import { Intake } from './intake.ts';
 import type { Answer, Interaction, InteractionKind, OpenInteraction } from './interaction.ts';
 import { mentionsCall, requestOf, type Link } from './link.ts';
 import type { RoutedInteraction } from './reducer.ts';
-import { Responders, type Responder, type Scope, type Unregister } from './responders.ts';
+import { Responders, type Responder, type ResponderScope, type Unregister } from './responders.ts';
 import { InteractionShell } from './shell.ts';
 import type { StandingAnswer, StandingAnswers } from './standing-answers.ts';
 
@@ -108,7 +108,7 @@ export class InteractionRouter {
   // --- Answering ---
 
   /** Registers a responder until the returned function is called; what is open already is offered to it at once. */
-  register(scope: Scope, responder: Responder): Unregister {
+  register(scope: ResponderScope, responder: Responder): Unregister {
     return this.#responders.register(
       scope,
       responder,

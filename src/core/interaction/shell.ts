@@ -5,7 +5,7 @@ import type { AnswerSource } from '../history/entry.ts';
 import type { SessionNotifier } from '../notify/session-notifier.ts';
 import type { AnsweredVia, Observed, ObservedQuestion } from '../observer.ts';
 import type { SessionStore } from '../ports.ts';
-import type { Answerer, SessionListener } from '../session/listener.ts';
+import type { Answerer, SessionListener } from '../session/session-listener.ts';
 import type { Quota } from '../shared-limit.ts';
 import type { TaskBook } from '../task/book.ts';
 import { isBlocked } from '../task/task.ts';
@@ -34,19 +34,19 @@ interface ShellParts {
 }
 
 /** The party that brought an interaction from the server, and takes the answer there. */
-export interface Asker {
+export interface AnswerSink {
   onAnswered: (() => void) | undefined;
   resolve: (answer: Answer) => void;
   reject: (error: Error) => void;
   stopListening: () => void;
 }
 
-export interface Entry {
+export interface ShellEntry {
   state: RoutedInteraction;
   /** What it takes of the budget. */
   bytes: number;
   /** Absent after a restart, until the server has asked again. */
-  asker?: Asker;
+  asker?: AnswerSink;
   /** By which way an answer or a refusal came, and whose it is if not of the principal of the session. */
   by?: Answerer<AnsweredVia>;
 }
@@ -56,7 +56,7 @@ export interface Entry {
  * and runs the effects. It is the only part that knows which tasks wait for which interactions.
  */
 export class InteractionShell {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, ShellEntry>();
   readonly #parts: ShellParts;
   readonly #responders: Responders;
 
@@ -69,12 +69,12 @@ export class InteractionShell {
     return this.#entries.size === 0;
   }
 
-  entry(id: string): Readonly<Entry> | undefined {
+  entry(id: string): Readonly<ShellEntry> | undefined {
     return this.#entries.get(id);
   }
 
   /** All that is not forgotten: also what is being answered, or may be asked for again by its key. */
-  entries(): IterableIterator<[id: string, entry: Readonly<Entry>]> {
+  entries(): IterableIterator<[id: string, entry: Readonly<ShellEntry>]> {
     return this.#entries.entries();
   }
 
@@ -114,12 +114,12 @@ export class InteractionShell {
   }
 
   /** Brings back an interaction of an earlier run of the program. */
-  restore(id: string, entry: Entry): void {
+  restore(id: string, entry: ShellEntry): void {
     this.keep(id, entry);
     this.#record(entry, { restored: true });
   }
 
-  keep(id: string, entry: Entry): void {
+  keep(id: string, entry: ShellEntry): void {
     if (entry.state.phase === 'open' && !this.#entries.has(id)) this.#parts.quota?.take();
     this.#entries.set(id, entry);
     if (this.#entries.size === 1) this.#parts.onOccupied(true);
@@ -135,14 +135,14 @@ export class InteractionShell {
     if (this.#entries.delete(id) && this.#entries.size === 0) this.#parts.onOccupied(false);
   }
 
-  #closed(entry: Entry): void {
+  #closed(entry: ShellEntry): void {
     this.#parts.quota?.release();
     this.#parts.budget.give(entry.bytes);
     entry.bytes = 0;
   }
 
   /** Tells the observer that an interaction is over. */
-  #observe({ by }: Entry, before: Unsettled, outcome: ObservedQuestion['outcome']): void {
+  #observe({ by }: ShellEntry, before: Unsettled, outcome: ObservedQuestion['outcome']): void {
     const { observed, clock, tasks } = this.#parts;
     if (observed.observer === undefined) return;
     const { kind, server, createdAt, link } = before.interaction;
@@ -160,7 +160,7 @@ export class InteractionShell {
   }
 
   /** Tells the history, and people, of an interaction that is open, or whose answer is being stored. */
-  #record({ state, by }: Entry, { restored = false } = {}): void {
+  #record({ state, by }: ShellEntry, { restored = false } = {}): void {
     const { recorder, notifier } = this.#parts;
     if (state.phase === 'settled') return;
     const { id } = state.interaction;
@@ -174,7 +174,7 @@ export class InteractionShell {
   }
 
   #recordEnd(
-    { by }: Entry,
+    { by }: ShellEntry,
     { interaction }: Unsettled,
     outcome: ObservedQuestion['outcome'],
     reason: string | undefined,
@@ -190,7 +190,7 @@ export class InteractionShell {
     });
   }
 
-  #run(entry: Entry, effect: Effect): void {
+  #run(entry: ShellEntry, effect: Effect): void {
     const { store, events, calls, tasks } = this.#parts;
     const { state, asker } = entry;
     const { id, kind, server } = state.interaction;

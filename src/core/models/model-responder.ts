@@ -7,7 +7,7 @@ import type { OpenInteraction } from '../interaction/interaction.ts';
 import type { Responder } from '../interaction/responders.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import { ModelRefused, type Models, type SessionStore, type Store } from '../ports.ts';
-import { spend } from './budget.ts';
+import { spend } from './daily-budget.ts';
 import { chooseModels, type ModelClient, type ModelSettings } from './choose.ts';
 import { reviewPrompt } from './review.ts';
 

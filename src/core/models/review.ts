@@ -15,7 +15,7 @@ const SHOWN_CHARS = 4000;
 const LEAST_SHOWN = 200;
 const MOST_SHOWN = 40_000;
 
-export type Decision = 'send' | 'refuse' | 'undecided';
+export type ReviewDecision = 'send' | 'refuse' | 'undecided';
 
 export interface Reviewed {
   question: OpenInteraction;
@@ -30,7 +30,7 @@ export interface Reviewed {
 export async function reviewPrompt(
   interactions: InteractionRouter,
   { question, model, over, clock }: Reviewed,
-): Promise<Decision> {
+): Promise<ReviewDecision> {
   const { server, params, link, detached, expiresAt } = question;
   const { action, content } = await interactions.ask(server, {
     kind: 'elicitation',

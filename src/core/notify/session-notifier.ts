@@ -6,7 +6,7 @@ import type { InFlight } from '../../lib/in-flight.ts';
 import { sleep } from '../../lib/timers.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import { GatewayError } from '../errors.ts';
-import { isPerson, messageIn, modeOf } from '../history/asked.ts';
+import { isPerson, messageIn, modeOf } from '../history/question-params.ts';
 import type { OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
 import type { SessionStore } from '../ports.ts';

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { parseExact } from '../../lib/exact-json.ts';
 import { requestFrom } from '../call/stored-request.ts';
-import { decisionIn, hashOf, questionAbout, readPoint, resumePoint } from './approval.ts';
+import { decisionIn, approvalHash, questionAbout, readPoint, resumePoint } from './approval.ts';
 
 const CALL = { server: 'files', tool: 'delete', args: { path: '/tmp/a', options: { force: true, depth: [1, 2] } } };
 
 test('G-2: the order of keys does not change what is approved; everything else does', () => {
   const same = { ...CALL, args: { options: { depth: [1, 2], force: true }, path: '/tmp/a' } };
-  expect(hashOf(same)).toBe(hashOf(CALL));
+  expect(approvalHash(same)).toBe(approvalHash(CALL));
   const others = [
     { ...CALL, server: 'file' },
     { ...CALL, tool: 'Delete' },
@@ -22,7 +22,7 @@ test('G-2: the order of keys does not change what is approved; everything else d
     { ...CALL, args: parseExact('{"id": 9007199254740992}') as Record<string, unknown> },
     { ...CALL, args: parseExact('{"__proto__": {"id": 1}}') as Record<string, unknown> },
   ];
-  expect(new Set([CALL, ...others].map(hashOf)).size).toBe(others.length + 1);
+  expect(new Set([CALL, ...others].map(approvalHash)).size).toBe(others.length + 1);
 });
 
 test('G-1: the question shows the arguments, shortened, and offers to remember only where the rule allows it', () => {

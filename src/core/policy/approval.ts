@@ -25,13 +25,13 @@ const LEAST_SHOWN = 100;
 const MOST_SHOWN = 20_000;
 
 /** What is approved: a call with other arguments has another hash. */
-export function hashOf({ server, tool, args }: Called): string {
+export function approvalHash({ server, tool, args }: Called): string {
   return createHash('sha256')
     .update(canonicalJson([server, tool, args]))
     .digest('hex');
 }
 
-export type Decision = 'allow' | 'always' | 'deny' | 'declined' | 'cancelled';
+export type ApprovalDecision = 'allow' | 'always' | 'deny' | 'declined' | 'cancelled';
 
 /** As a form, which every client that can be asked can show. */
 export function questionAbout(
@@ -45,9 +45,9 @@ export function questionAbout(
     ...(message === undefined ? [] : [message]),
     Object.keys(args).length === 0 ? 'It has no arguments.' : `Arguments: ${shownArguments(args)}`,
   ];
-  const choices: [Decision, string][] = [
+  const choices: [ApprovalDecision, string][] = [
     ['allow', 'Allow once'],
-    ...(remember ? [['always', `Always allow ${tool} in this session`] as [Decision, string]] : []),
+    ...(remember ? [['always', `Always allow ${tool} in this session`] as [ApprovalDecision, string]] : []),
     ['deny', 'Deny'],
   ];
   return {
@@ -93,7 +93,7 @@ function shownArguments(args: Record<string, unknown>): string {
   return shortenText(escapeControls(`{\n${lines.join(',\n')}\n}`), MOST_SHOWN);
 }
 
-export function decisionIn({ action, content }: Answer): Decision {
+export function decisionIn({ action, content }: Answer): ApprovalDecision {
   if (action !== 'accept') return action === 'decline' ? 'declined' : 'cancelled';
   const decision = isObject(content) ? content['decision'] : undefined;
   return decision === 'allow' || decision === 'always' ? decision : 'deny';

@@ -4,7 +4,7 @@ import type { Hints } from './hints.ts';
 import { compileRule, type CompiledRule, type Rule } from './rule.ts';
 
 /** The rule that matches first; `undefined` if none does. */
-export type Verdict = CompiledRule | undefined;
+export type MatchingRule = CompiledRule | undefined;
 
 export interface DecidedCall {
   server: string;
@@ -21,7 +21,7 @@ export function decide(
   candidates: readonly CompiledRule[],
   args: Readonly<Record<string, unknown>>,
   hints: Hints | undefined,
-): Verdict | 'hints' {
+): MatchingRule | 'hints' {
   for (const candidate of candidates) {
     if (candidate.matchesArgs && !candidate.matchesArgs(args)) continue;
     if (candidate.matchesHints === undefined) return candidate;

@@ -6,7 +6,7 @@ import { compileGlob } from '../../lib/pattern.ts';
 import type { Hint, Hints } from './hints.ts';
 
 /** What happens to a call: it is made, a person is asked first, or it is refused. */
-export type Effect = 'allow' | 'ask' | 'deny';
+export type RuleEffect = 'allow' | 'ask' | 'deny';
 
 export interface Rule {
   /** Patterns, as are `tool` and `principal`. */
@@ -16,7 +16,7 @@ export interface Rule {
   annotations?: Partial<Record<Hint, boolean | undefined>> | undefined;
   /** Values and patterns of arguments, by their paths. */
   args?: Readonly<Record<string, unknown>> | undefined;
-  then: Effect;
+  then: RuleEffect;
   /** Told to the person who is asked, or to the client whose call is refused. */
   message?: string | undefined;
   /** Whether the person may allow the tool for the rest of the session. */

@@ -19,28 +19,20 @@ import { ModelResponder } from '../models/model-responder.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import { SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
-import type { CallGate, Policy } from '../policy/gate.ts';
+import type { PolicyGate, Policy } from '../policy/policy-gate.ts';
 import type { RememberedTools } from '../policy/remembered.ts';
-import type {
-  Accounts,
-  Backends,
-  ClaimedSession,
-  Models,
-  SignIn,
-  Store,
-  StoredPreferences,
-  TokenFacts,
-} from '../ports.ts';
+import type { Accounts, Backends, ClaimedSession, Models, Store, StoredPreferences, TokenFacts } from '../ports.ts';
 import type { PrincipalQuotas } from '../quota/quotas.ts';
 import type { CoreSettings } from '../settings.ts';
-import { SignInGate } from '../sign-in/gate.ts';
+import { SignInGate } from '../sign-in/sign-in-gate.ts';
 import type { SignInWatch } from '../sign-in/watch.ts';
 import { HUB_ADVICE, PROTOCOL_ADVICE } from '../task/advice.ts';
 import { TaskBook } from '../task/book.ts';
 import type { Catalog } from './catalog.ts';
 import type { Owner, View } from './kind.ts';
-import { bothListeners, type RecordedSession, type SessionListener } from './listener.ts';
+import { bothListeners, type RecordedSession, type SessionListener } from './session-listener.ts';
 import type { ServerRegistry, VisibleServers } from './registry.ts';
+import type { ServerConnections } from './server-connections.ts';
 
 export interface SessionParts {
   id: string;
@@ -112,7 +104,7 @@ interface SessionOfWork {
   readonly access: SessionAccess | undefined;
   catalog: (server: string) => Catalog;
   save: () => void;
-  signInShown: (signIn: SignIn) => void;
+  readonly connections: Pick<ServerConnections, 'signInShown'>;
 }
 
 /** What goes on in a session. */
@@ -130,7 +122,7 @@ export interface SessionWork {
   /** Absent if there are no models. */
   models: ModelResponder | undefined;
   /** Absent without rules. */
-  gate: CallGate | undefined;
+  gate: PolicyGate | undefined;
 }
 
 /** Composes events, tasks, interactions and calls, with what is told of them and what decides about them. */
@@ -212,7 +204,7 @@ export function composeWork(parts: SessionParts, session: SessionOfWork): Sessio
       accounts,
       watch,
       interactions,
-      onAsked: (signIn) => session.signInShown(signIn),
+      onAsked: (signIn) => session.connections.signInShown(signIn),
       questionTimeoutMs: settings.questions.timeoutMs,
       clock,
       log,

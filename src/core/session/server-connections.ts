@@ -98,9 +98,9 @@ export class ServerConnections {
     return attachment;
   }
 
-  /** The same of a server that the session may not have touched yet. */
-  attachmentIfAny(server: string): Attachment | undefined {
-    return this.#session.sees(server) ? this.#attachments.get(server) : undefined;
+  /** The connection to a server that the session may not have used yet. */
+  find(server: string): Connection | undefined {
+    return this.#session.sees(server) ? this.#attachments.get(server)?.connection : undefined;
   }
 
   /** By the names of the servers. */

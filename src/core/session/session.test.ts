@@ -25,7 +25,7 @@ describe('connections', () => {
   test('S-2: are made on first use, once', async () => {
     const { session, backends } = await hub();
     expect(backends.connections).toEqual([]);
-    expect(session.connectionIfAny('one')).toBeUndefined();
+    expect(session.connections.find('one')).toBeUndefined();
     await Promise.all([session.connection('one').ready(), session.connection('one').ready()]);
     expect(backends.connections).toHaveLength(1);
     expect(backends.last.attempts).toBe(1);
@@ -89,20 +89,20 @@ describe('connections', () => {
 
   test('S-3: a server that was tried counts only once it is kept', async () => {
     const { session, backends } = await hub();
-    const { info, tools, keep } = await session.tryServer('two', { url: 'http://two.test/' });
+    const { info, tools, keep } = await session.connections.tryServer('two', { url: 'http://two.test/' });
     expect([info, tools]).toEqual([SCRIPTED_INFO, []]);
-    expect(session.connectionIfAny('two')).toBeUndefined();
+    expect(session.connections.find('two')).toBeUndefined();
     expect(told(session)).toEqual([]);
     // Nobody has added it.
     await keep();
     expect(backends.last.status.state).toBe('closed');
-    expect(session.connectionIfAny('two')).toBeUndefined();
+    expect(session.connections.find('two')).toBeUndefined();
   });
 
   test('S-3: a server that does not list its tools is not kept', async () => {
     const { session, backends } = await hub();
     backends.methods['tools/list'] = () => Promise.reject(new Error('no tools today'));
-    await expect(session.tryServer('two', { url: 'http://two.test/' })).rejects.toThrow('no tools today');
+    await expect(session.connections.tryServer('two', { url: 'http://two.test/' })).rejects.toThrow('no tools today');
     expect(backends.last.status.state).toBe('closed');
   });
 
@@ -166,9 +166,9 @@ describe('limits', () => {
       backends.last.say('notifications/message', { level: 'info', data: n });
       clock.advance(1);
     }
-    expect(session.notifications('one').map(({ params }) => params['n'])).toEqual([2, 3]);
-    expect(session.logs().map(({ data }) => data)).toEqual([2, 3]);
-    expect(session.logs('one')[0]?.timestamp).toBe(clock.now() - 2);
+    expect(session.connections.notifications('one').map(({ params }) => params['n'])).toEqual([2, 3]);
+    expect(session.connections.logs().map(({ data }) => data)).toEqual([2, 3]);
+    expect(session.connections.logs('one')[0]?.timestamp).toBe(clock.now() - 2);
   });
 });
 
@@ -253,10 +253,10 @@ describe('lists', () => {
     backends.methods['prompts/list'] = () => ({ prompts: [] });
     const session = await directSession(gateway);
     const changed: string[] = [];
-    session.onListsChanged.add((kind) => changed.push(kind));
+    session.connections.onListsChanged.add((kind) => changed.push(kind));
     await session.connection('one').ready();
-    session.readLists.record('tools/list', {}, { tools: [{ name: 'old' }] });
-    session.readLists.record('prompts/list', {}, { prompts: [] });
+    session.connections.readLists.record('tools/list', {}, { tools: [{ name: 'old' }] });
+    session.connections.readLists.record('prompts/list', {}, { prompts: [] });
     backends.last.lose();
     backends.last.comeBack();
     await turn();
@@ -267,7 +267,7 @@ describe('lists', () => {
     const { gateway, backends, clock, logged } = await startCore({ settings: { calls: { timeoutMs: 1000 } } });
     const session = await directSession(gateway);
     await session.connection('one').ready();
-    session.readLists.record('tools/list', {}, { tools: [] });
+    session.connections.readLists.record('tools/list', {}, { tools: [] });
     backends.methods['tools/list'] = () => new Promise(() => {});
     backends.last.comeBack();
     await turn();

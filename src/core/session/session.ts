@@ -23,16 +23,14 @@ import type {
   ServerConfig,
   ServerInfo,
   SessionRecord,
-  SignIn,
   StoredSession,
 } from '../ports.ts';
 import type { TaskBook } from '../task/book.ts';
 import { hasEnded, waitsForPerson, type Task } from '../task/task.ts';
-import type { BufferedLog, BufferedNotification } from './attachment.ts';
 import type { Catalog } from './catalog.ts';
 import { composeWork, type SessionParts, type SessionWork } from './composition.ts';
 import { CONSOLE_STATE, programOf, type ClientRecord, type Owner, type View } from './kind.ts';
-import type { RecordedSession } from './listener.ts';
+import type { RecordedSession } from './session-listener.ts';
 import { Preferences } from './preferences.ts';
 import { Presence } from './presence.ts';
 import type { VisibleServers } from './registry.ts';
@@ -58,6 +56,8 @@ export class Session {
   readonly tasks: TaskBook;
   readonly interactions: InteractionRouter;
   readonly calls: Calls;
+  /** Its connections to servers, with the lists and the recent messages of these. */
+  readonly connections: ServerConnections;
   readonly createdAt: number;
   readonly view: View;
   /** Signs what the client carries for the session from one request to the next. */
@@ -71,7 +71,6 @@ export class Session {
   readonly presence: Presence;
   #open = true;
   #comesBack = false;
-  readonly #connections: ServerConnections;
   readonly #work: SessionWork;
   readonly #parts: SessionParts;
 
@@ -118,7 +117,7 @@ export class Session {
     this.tasks = work.tasks;
     this.interactions = work.interactions;
     this.calls = work.calls;
-    this.#connections = new ServerConnections(
+    this.connections = new ServerConnections(
       {
         principal,
         servers: this.servers,
@@ -163,7 +162,7 @@ export class Session {
   #accessChanged(): void {
     this.save();
     // First on the streams that are open, since these end with the change.
-    this.notifyListsChanged();
+    this.connections.notifyListsChanged();
     for (const changed of this.onAccessChanged) changed();
   }
 
@@ -286,17 +285,12 @@ export class Session {
     this.#parts.log[level]('session_server_connect_failed', { sessionId: this.id, server, error: messageOf(error) });
   }
 
-  /** The client was shown where to sign in: it is told when that is done. */
-  signInShown(signIn: Pick<SignIn, 'server' | 'id'>): void {
-    this.#connections.signInShown(signIn);
-  }
-
   /** Its principal has signed in at the server: a connection that waits for that is made now. */
   accountChanged(server: string): void {
-    this.#connections.accountChanged(server).then(
+    this.connections.accountChanged(server).then(
       (isNew) => {
         // A group reads the lists itself, and tells what has changed.
-        if (isNew && this.view.kind === 'direct' && this.sees(server)) this.notifyListsChanged();
+        if (isNew && this.view.kind === 'direct' && this.sees(server)) this.connections.notifyListsChanged();
       },
       (error: unknown) => this.#connectFailed(server, error),
     );
@@ -304,7 +298,7 @@ export class Session {
 
   /** The connection to a configured server, made on first use. */
   connection(server: string): Connection {
-    return this.#connections.attachment(server).connection;
+    return this.connections.attachment(server).connection;
   }
 
   /** Passes a request on to a server as it is. The rules cannot be applied to a call that is not well-formed, which is therefore refused. */
@@ -329,37 +323,7 @@ export class Session {
   }
 
   catalog(server: string): Catalog {
-    return this.#connections.attachment(server).catalog;
-  }
-
-  /** Told of every notification of a server as it came. */
-  get onNotification(): ServerConnections['onNotification'] {
-    return this.#connections.onNotification;
-  }
-
-  /** What the client of one server has read of that server's lists. */
-  get readLists(): ServerConnections['readLists'] {
-    return this.#connections.readLists;
-  }
-
-  /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
-  get onListsChanged(): ServerConnections['onListsChanged'] {
-    return this.#connections.onListsChanged;
-  }
-
-  /** Notified when a server is there, for the first time or again. */
-  get onArrived(): ServerConnections['onArrived'] {
-    return this.#connections.onArrived;
-  }
-
-  /** The status of a server that this session may not have touched yet. */
-  connectionIfAny(server: string): Connection | undefined {
-    return this.#connections.attachmentIfAny(server)?.connection;
-  }
-
-  /** Its connections to servers, by the names of these. */
-  get connections(): [server: string, connection: Connection][] {
-    return this.#connections.all();
+    return this.connections.attachment(server).catalog;
   }
 
   /** A client without a session says what it wants to hear with each request, and asks again after a restart. */
@@ -386,24 +350,11 @@ export class Session {
     return this.connection(server).unsubscribe(uri, signal);
   }
 
-  notifications(server?: string): BufferedNotification[] {
-    return this.#connections.notifications(server);
-  }
-
-  logs(server?: string): BufferedLog[] {
-    return this.#connections.logs(server);
-  }
-
-  /** Connects to a server that may not be configured, or not like this. It counts only once it is kept. */
-  tryServer(server: string, config: ServerConfig): ReturnType<ServerConnections['tryServer']> {
-    return this.#connections.tryServer(server, config);
-  }
-
   /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */
   async detach(server: string, { reason, replaced }: { reason: string; replaced: boolean }): Promise<void> {
     if (!replaced) this.preferences.forget(server);
     this.#work.gate?.remembered.forget(server);
-    const attachment = this.#connections.detach(server);
+    const attachment = this.connections.detach(server);
     if (attachment === undefined) return;
     this.interactions.rejectWhere((question) => question.server === server, reason);
     this.calls.serverRemoved(server, reason);
@@ -451,7 +402,7 @@ export class Session {
     if (ending.by === 'successor') {
       this.interactions.leave();
       this.calls.leave();
-      const { attached, trials } = this.#connections.detachAll();
+      const { attached, trials } = this.connections.detachAll();
       const connections = [...attached.map(([, connection]) => connection), ...trials];
       await Promise.all(connections.map(async (connection) => connection.close({ silently: true })));
       this.#closeParts(ending);
@@ -461,7 +412,7 @@ export class Session {
         return this.tasks.atWork().some((task) => task.id === taskId && task.checkpoint !== undefined);
       });
       const kept = this.#closeParts(ending);
-      const { attached, trials } = this.#connections.detachAll();
+      const { attached, trials } = this.connections.detachAll();
       await Promise.all([
         ...attached.map(([server, connection]) => connection.close({ keepSession: kept.has(server) })),
         ...trials.map((connection) => connection.close()),
@@ -488,11 +439,6 @@ export class Session {
     if (this.#open) return;
     if (this.#comesBack) throw shuttingDown();
     throw new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', 'the session has ended; start a new one');
-  }
-
-  /** Notifies the client of a group that it has other servers now. */
-  notifyListsChanged(): void {
-    this.#connections.notifyListsChanged();
   }
 
   /** Resolves with the answer to a question of a server; rejects with the reason why there will be none. */

@@ -15,7 +15,7 @@ import { stringifyExact } from '../../lib/exact-json.ts';
 const RETRY_MS = 60_000;
 
 /** An entry of one server, and as the client sees it. */
-export interface Entry {
+export interface GroupEntry {
   server: string;
   /** The server's own name or address of it. */
   id: string;
@@ -24,9 +24,9 @@ export interface Entry {
 
 /** A list of all servers. */
 export interface MergedList {
-  entries: readonly Entry[];
+  entries: readonly GroupEntry[];
   /** The entries by the name or address that the client knows. */
-  byId: ReadonlyMap<string, Entry>;
+  byId: ReadonlyMap<string, GroupEntry>;
   /** The servers whose part is missing, and why. */
   missing: Readonly<Record<string, string>>;
   /** Entries that would be shown under the name of another one, and are left out. */
@@ -40,7 +40,7 @@ export interface Clash {
 }
 
 /** Shows an entry of a server; `undefined` if it is not shown. `taken`: names and addresses of the servers before it. */
-export type Show = (server: string, item: ListItem, taken: ReadonlyMap<string, Entry>) => ListItem | undefined;
+export type Show = (server: string, item: ListItem, taken: ReadonlyMap<string, GroupEntry>) => ListItem | undefined;
 
 /** What is known of one list of one server. */
 interface Part {
@@ -87,7 +87,7 @@ export class GroupLists {
     this.#report = report;
     this.#show = show;
     this.#limits = limits;
-    session.onArrived.add((server, arrival) => void this.#arrived(server, arrival));
+    session.connections.onArrived.add((server, arrival) => void this.#arrived(server, arrival));
   }
 
   /** The list as it was last shown, if it was. */
@@ -145,7 +145,7 @@ export class GroupLists {
   }
 
   #state(server: string): ConnectionStatus['state'] {
-    return this.#session.connectionIfAny(server)?.status.state ?? 'idle';
+    return this.#session.connections.find(server)?.status.state ?? 'idle';
   }
 
   /** The part of a server that has promised to tell of changes, and has told of none. */
@@ -258,11 +258,11 @@ export class GroupLists {
   }
 
   #tell(kind: ListKind): void {
-    for (const notify of this.#session.onListsChanged) notify(kind);
+    for (const notify of this.#session.connections.onListsChanged) notify(kind);
   }
 
   #merge(name: ListName, servers: readonly string[], parts: readonly Part[]): MergedList {
-    const byId = new Map<string, Entry>();
+    const byId = new Map<string, GroupEntry>();
     const missing: Record<string, string> = {};
     const clashes: Clash[] = [];
     const { id } = LISTS[name];

@@ -1,15 +1,15 @@
 import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { quotable } from '../../lib/values.ts';
-import type { Entry } from './lists.ts';
+import type { GroupEntry } from './lists.ts';
 
 /** Many clients read the first page only, so a page has room for what they can use. */
 const PAGE = 1000;
 
 /** A page of a list. Its cursor names the last entry before it, so it holds while other entries come and go. */
 export function pageOf(
-  entries: readonly Entry[],
+  entries: readonly GroupEntry[],
   cursor: unknown,
-): { page: readonly Entry[]; nextCursor?: string | undefined } {
+): { page: readonly GroupEntry[]; nextCursor?: string | undefined } {
   const from = cursor === undefined ? 0 : entries.findIndex((entry) => cursorAt(entry) === cursor) + 1;
   if (cursor !== undefined && from === 0) {
     throw new RpcError(INVALID_PARAMS, `Invalid cursor: '${quotable(cursor)}'; read the list from its beginning`);
@@ -19,6 +19,6 @@ export function pageOf(
   return { page, nextCursor: last && cursorAt(last) };
 }
 
-function cursorAt({ server, id }: Entry): string {
+function cursorAt({ server, id }: GroupEntry): string {
   return Buffer.from(`${server}\0${id}`).toString('base64url');
 }

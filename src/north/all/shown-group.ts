@@ -19,7 +19,7 @@ import { HUB_INFO } from '../hub-endpoint.ts';
 import { TASKS_EXPLAINED } from '../hub/about.ts';
 import { keep } from '../kept-results.ts';
 import type { Params } from '../message.ts';
-import { GroupLists, type Entry, type MergedList } from './lists.ts';
+import { GroupLists, type GroupEntry, type MergedList } from './lists.ts';
 import { shownName, splitName, type Naming } from './names.ts';
 import { pageOf } from './page.ts';
 import { reportOnce } from './reports.ts';
@@ -57,7 +57,7 @@ export class ShownGroup implements Shown {
   readonly #lists: GroupLists;
   readonly #firstPages = new WeakMap<MergedList, Params>();
   /** What the client subscribed to, by the address that it gave. */
-  readonly #subscribed = new Map<string, Pick<Entry, 'server' | 'id'>>();
+  readonly #subscribed = new Map<string, Pick<GroupEntry, 'server' | 'id'>>();
   /** What the client wants to hear of logs, and the servers that do not know it yet. */
   #level: string | undefined;
   readonly #untold = new Set<string>();
@@ -83,7 +83,7 @@ export class ShownGroup implements Shown {
     };
     this.#report = (event, about) => reportOnce(gateway, event, about);
     this.#lists = new GroupLists({ session, report: this.#report, show, limits: all });
-    session.onArrived.add((server) => this.#tellLevel(server));
+    session.connections.onArrived.add((server) => this.#tellLevel(server));
   }
 
   /** The client was introduced in an earlier run of the program, and hears of its resources under the addresses it knows. */
@@ -250,7 +250,7 @@ export class ShownGroup implements Shown {
     for (const server of session.shown) {
       session.preferences.setLogLevel(server, level);
       // Connections that are made later know it from the beginning.
-      if (session.connectionIfAny(server) !== undefined) this.#untold.add(server);
+      if (session.connections.find(server) !== undefined) this.#untold.add(server);
       this.#tellLevel(server);
     }
     return {};
@@ -259,7 +259,7 @@ export class ShownGroup implements Shown {
   /** Tells a server that has arrived, or was added, the level that the client has set. */
   #tellLevel(server: string): void {
     const session = this.#session;
-    const connection = session.connectionIfAny(server);
+    const connection = session.connections.find(server);
     const level = this.#level;
     if (level === undefined || connection?.status.state !== 'connected') return;
     const isNew = session.preferences.logLevel(server) === undefined;
@@ -282,7 +282,7 @@ export class ShownGroup implements Shown {
   }
 
   /** The server's own name of what the client knows by a name. */
-  async #entry(list: 'tools' | 'prompts', name: string): Promise<Pick<Entry, 'server' | 'id'>> {
+  async #entry(list: 'tools' | 'prompts', name: string): Promise<Pick<GroupEntry, 'server' | 'id'>> {
     const known = this.#lists.known(list)?.byId.get(name);
     if (known !== undefined && this.#isShown(known.server)) return known;
     const parts = splitName(name, this.#naming);
@@ -305,7 +305,10 @@ export class ShownGroup implements Shown {
     return this.#isMember(server) && this.#session.servers.get(server) !== undefined;
   }
 
-  async #resource(params: Params, find: (uri: string) => Promise<Pick<Entry, 'server' | 'id'>[]>): Promise<Targets> {
+  async #resource(
+    params: Params,
+    find: (uri: string) => Promise<Pick<GroupEntry, 'server' | 'id'>[]>,
+  ): Promise<Targets> {
     const { uri } = params;
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'uri' must be a string");
     const found = await find(uri);
@@ -320,7 +323,7 @@ export class ShownGroup implements Shown {
   }
 
   /** Where the client is subscribed to a resource. What it subscribed to in an earlier run of the program is looked for. */
-  async #subscriptionOf(uri: string): Promise<Pick<Entry, 'server' | 'id'>[]> {
+  async #subscriptionOf(uri: string): Promise<Pick<GroupEntry, 'server' | 'id'>[]> {
     const known = this.#subscribed.get(uri);
     if (known !== undefined) return [known];
     const found = await this.#serversOf(uri);
@@ -329,7 +332,7 @@ export class ShownGroup implements Shown {
   }
 
   /** The server of a resource; all that may have it, if it is in no list. */
-  async #serversOf(uri: string): Promise<Pick<Entry, 'server' | 'id'>[]> {
+  async #serversOf(uri: string): Promise<Pick<GroupEntry, 'server' | 'id'>[]> {
     const named = splitUri(uri);
     if (named !== undefined && this.#isShown(named.server)) return [{ server: named.server, id: named.uri }];
     const resources = this.#lists.known('resources') ?? (await this.#lists.list('resources'));
@@ -342,7 +345,7 @@ export class ShownGroup implements Shown {
 
   #withResources(): string[] {
     return this.#session.shown.filter((server) => {
-      const { status } = this.#session.connectionIfAny(server) ?? {};
+      const { status } = this.#session.connections.find(server) ?? {};
       return status?.state === 'connected' && status.info.capabilities['resources'] !== undefined;
     });
   }
@@ -383,7 +386,7 @@ export class ShownGroup implements Shown {
   /** One section for each server that has something to say. */
   #instructions(): { instructions: string } {
     const sections = this.#session.shown.flatMap((server) => {
-      const { status } = this.#session.connectionIfAny(server) ?? {};
+      const { status } = this.#session.connections.find(server) ?? {};
       const text = status?.state === 'connected' ? status.info.instructions?.trim() : undefined;
       return text === undefined || text === '' ? [] : [`## ${server}\n\n${text}`];
     });
@@ -398,7 +401,7 @@ const SEVERAL = 'Several MCP servers as one.';
 
 /** Resources keep their addresses, unless a server before has the same one or it must name its server. */
 function showResource(key: 'uri' | 'uriTemplate') {
-  return (server: string, item: ListItem, taken: ReadonlyMap<string, Entry>): ListItem => {
+  return (server: string, item: ListItem, taken: ReadonlyMap<string, GroupEntry>): ListItem => {
     const own = String(item[key]);
     return alwaysNamesServer(own) || taken.has(own) ? { ...item, [key]: namingServer(server, own) } : item;
   };

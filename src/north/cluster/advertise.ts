@@ -6,7 +6,7 @@ import { within } from '../../lib/timers.ts';
 import { FORWARDED } from '../http/addressed.ts';
 import { isLoopback } from '../http/guard.ts';
 import { forwardedHeader } from './forwarded-header.ts';
-import type { Answer, GatewayClient } from './gateway-client.ts';
+import type { GatewayResponse, GatewayClient } from './gateway-client.ts';
 import { REFUSED_BY } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
 
@@ -51,7 +51,7 @@ export type Answering = { kind: 'this' } | { kind: 'other' } | { kind: 'unknown'
 export async function whoAnswersAt(address: string, { store, client, clock }: Checked): Promise<Answering> {
   const headers = { [FORWARDED]: gatewayHeader(store, store.gatewayId, clock.now()) };
   let answering: Answering = { kind: 'unknown', why: `no response within ${CHECK_TIMEOUT_MS} ms` };
-  const onAnswer = ({ status, headers: answered }: Answer): undefined => {
+  const onAnswer = ({ status, headers: answered }: GatewayResponse): undefined => {
     if (status === 204) answering = { kind: 'this' };
     else if (status === 421 && answered[REFUSED_BY] !== undefined) answering = { kind: 'other' };
     else answering = { kind: 'unknown', why: `the server there is not a gateway on this store (status ${status})` };

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { InFlight } from '../../lib/in-flight.ts';
-import { setArrival, type Arrival } from '../http/response.ts';
+import { setArrival, type ReplyArrival } from '../http/response.ts';
 
 /** A response that goes to another gateway. */
 interface Expected {
   sender: string;
   request: number;
   socket: Watched;
-  arrival: Arrival | undefined;
-  listener: ((arrival: Arrival) => void) | undefined;
+  arrival: ReplyArrival | undefined;
+  listener: ((arrival: ReplyArrival) => void) | undefined;
 }
 
 const EXPECTED = Symbol('expected');
@@ -69,7 +69,7 @@ export class Arrivals {
     return all;
   }
 
-  #settle(expected: Expected, arrival: Arrival): void {
+  #settle(expected: Expected, arrival: ReplyArrival): void {
     const { sender, request, socket, listener } = expected;
     expected.arrival = arrival;
     socket[EXPECTED]?.delete(expected);

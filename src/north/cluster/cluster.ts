@@ -13,7 +13,7 @@ import { addressOf, GATEWAY_PATH, isOutOfReach, whoAnswersAt } from './advertise
 import { Confirmations } from './confirmations.ts';
 import { Forwarder, type Incoming } from './forwarder.ts';
 import { GatewayClient } from './gateway-client.ts';
-import { answerRequest, HttpNeighbours, type Answerer } from './neighbours.ts';
+import { answerRequest, HttpNeighbours, type NeighbourRequestHandler } from './neighbours.ts';
 import { Receiver, type Received } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
 
@@ -29,7 +29,7 @@ export interface ClusterParts {
   /** Makes the address known to other gateways, which can be asked from now on. */
   announce: (address: string, neighbours: Neighbours) => Promise<void>;
   /** Answers what other gateways ask. */
-  answerer: Answerer;
+  answerer: NeighbourRequestHandler;
 }
 
 export async function joinCluster(parts: ClusterParts): Promise<Cluster> {

@@ -15,7 +15,7 @@ import { lostRequest } from '../lost-request.ts';
 import { idOf, isMessage, isRequest, type ErrorMessage } from '../message.ts';
 import type { Confirmations } from './confirmations.ts';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
-import type { Answer, GatewayClient, GatewayRequest, OutgoingRequest } from './gateway-client.ts';
+import type { GatewayResponse, GatewayClient, GatewayRequest, GatewayRequestOptions } from './gateway-client.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keyOf } from './key.ts';
 import { Owners, type ForwardStore } from './owners.ts';
@@ -238,7 +238,10 @@ export class Forwarder {
     });
   }
 
-  #outgoing({ req, principal, facts, body }: Incoming, { key, owner, address, delivery }: Addressee): OutgoingRequest {
+  #outgoing(
+    { req, principal, facts, body }: Incoming,
+    { key, owner, address, delivery }: Addressee,
+  ): GatewayRequestOptions {
     const { method = '', url: path = '' } = req;
     const headers = requestHeaders(req.headers);
     headers[FORWARDED] = this.#signer.headerFor(req, { principal, facts, key, recipient: owner.id });
@@ -278,7 +281,7 @@ export class Forwarder {
 }
 
 /** At once, even without an event: the client of a stream waits for the headers. */
-function begin(res: ServerResponse, { status, headers }: Answer): void {
+function begin(res: ServerResponse, { status, headers }: GatewayResponse): void {
   res.writeHead(status, responseHeaders(headers));
   if (headers['content-type'] === STREAM_HEADERS['content-type']) res.flushHeaders();
 }

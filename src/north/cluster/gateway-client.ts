@@ -10,7 +10,7 @@ const CONNECT_TIMEOUT_MS = 2000;
 const MAX_IDLE_MS = 30_000;
 const SHORT_BODY = 16 * 1024;
 
-export interface OutgoingRequest {
+export interface GatewayRequestOptions {
   /** `http://host:port` */
   address: string;
   method: string;
@@ -19,19 +19,19 @@ export interface OutgoingRequest {
   body?: Buffer | undefined;
 }
 
-export interface Answer {
+export interface GatewayResponse {
   status: number;
   headers: IncomingHttpHeaders;
 }
 
 export interface AnswerHandler {
   /** Says where the body of the response goes to; if it is not wanted, nowhere. */
-  onAnswer: (answer: Answer) => Writable | undefined;
+  onAnswer: (answer: GatewayResponse) => Writable | undefined;
   /** Nothing of the request is open any more; `error`: why the response is not complete. */
   onClose?: (error: Error | undefined) => void;
 }
 
-export type Outcome =
+export type SendOutcome =
   | { kind: 'answered' }
   /** It has certainly not been received. */
   | { kind: 'unreachable'; error: Error }
@@ -47,7 +47,7 @@ export class GatewayClient {
     this.#undici = undici;
   }
 
-  send(request: OutgoingRequest, handler: AnswerHandler): GatewayRequest {
+  send(request: GatewayRequestOptions, handler: AnswerHandler): GatewayRequest {
     return new GatewayRequest(this.#connectionsTo(request.address), request, handler);
   }
 
@@ -69,8 +69,8 @@ export class GatewayClient {
 /** One request, and its response on the way to the client. */
 export class GatewayRequest implements Dispatcher.DispatchHandler {
   /** Resolves when the response has begun, or will not come. */
-  readonly outcome: Promise<Outcome>;
-  #resolve!: (outcome: Outcome) => void;
+  readonly outcome: Promise<SendOutcome>;
+  #resolve!: (outcome: SendOutcome) => void;
   readonly #connections: HttpConnections;
   readonly #connection: HttpConnection;
   readonly #handler: AnswerHandler;
@@ -80,7 +80,11 @@ export class GatewayRequest implements Dispatcher.DispatchHandler {
   /** Of the response, if it is known. */
   #length = -1;
 
-  constructor(connections: HttpConnections, { method, path, headers, body }: OutgoingRequest, handler: AnswerHandler) {
+  constructor(
+    connections: HttpConnections,
+    { method, path, headers, body }: GatewayRequestOptions,
+    handler: AnswerHandler,
+  ) {
     this.outcome = new Promise((resolve) => {
       this.#resolve = resolve;
     });

@@ -16,7 +16,7 @@ import { parseBody, readBody } from '../http/body.ts';
 import { onceHandedOver, respondError, respondJson } from '../http/response.ts';
 import { GATEWAY_PATH, gatewayHeader } from './advertise.ts';
 import type { Confirmations } from './confirmations.ts';
-import type { Answer, GatewayClient } from './gateway-client.ts';
+import type { GatewayResponse, GatewayClient } from './gateway-client.ts';
 import type { ForwardStore } from './owners.ts';
 import { REFUSED_BY, type Received } from './receiver.ts';
 
@@ -60,7 +60,7 @@ export class HttpNeighbours implements Neighbours {
     body.on('error', () => {
       // Who reads it hears of it.
     });
-    let answer: Answer | undefined;
+    let answer: GatewayResponse | undefined;
     const sending = this.#client.send(
       { address, method: 'POST', path: GATEWAY_PATH, headers, body: content },
       {
@@ -100,13 +100,17 @@ async function textOf(body: Readable): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-export type Answerer = (principal: string, request: NeighbourRequest, exchange: Exchange) => Promise<unknown>;
+export type NeighbourRequestHandler = (
+  principal: string,
+  request: NeighbourRequest,
+  exchange: Exchange,
+) => Promise<unknown>;
 
 /** Answers the request of another gateway. `refuse` tells it that nothing was done. */
 export async function answerRequest(
   { principal }: Received,
   { req, res }: { req: IncomingMessage; res: ServerResponse },
-  answerer: Answerer,
+  answerer: NeighbourRequestHandler,
   refuse: () => void,
 ): Promise<void> {
   const exchange = new Exchange();

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
-import type { Connection } from '../http/addressed.ts';
+import type { ClientConnection } from '../http/addressed.ts';
 
 const MAX_IDLE = 10_000;
 
@@ -8,7 +8,7 @@ const MAX_IDLE = 10_000;
 const MAX_IDLE_MS = 65_000;
 
 /** Stands for the connection of a client to another gateway. Nobody tells when it is closed, but it is idle before. */
-class StandIn implements Connection {
+class StandIn implements ClientConnection {
   /** How many requests of it are open. */
   open = 0;
   #idleSince: number;
@@ -45,7 +45,7 @@ export class StandIns {
   }
 
   /** The connection on which the client of this request reached its gateway. */
-  of(gateway: string, connection: number, res: ServerResponse): Connection {
+  of(gateway: string, connection: number, res: ServerResponse): ClientConnection {
     const name = `${gateway} ${connection}`;
     const standIn = this.#used.get(name) ?? this.#idle.get(name) ?? new StandIn(this.#clock);
     this.#idle.delete(name);

@@ -7,14 +7,14 @@ import { messageOf } from '../../lib/log.ts';
 import { isBesideConsole } from '../../lib/return-path.ts';
 import type { Guard } from '../http/guard.ts';
 import { notePage, respondPage } from '../answer/html.ts';
-import { Access, isRead } from './access.ts';
+import { ConsoleAccess, isRead } from './console-access.ts';
 import { ApiError, apiErrorOf, notFound } from './api-error.ts';
 import { serveApi } from './api/api.ts';
 import { beginBody, emptyBody, passBody, signInBody } from './api/schemas.ts';
 import type { Services } from './api/services.ts';
 import { readJson } from './api/validate.ts';
 import { LiveViews } from './live/live-views.ts';
-import { CALLBACK_PATH, ConsoleLogin, NoScope } from './login.ts';
+import { LOGIN_CALLBACK_PATH, ConsoleLogin, NoScope } from './login.ts';
 import type { Person } from './person.ts';
 import { respond, respondApiError, SECURITY_HEADERS } from './respond.ts';
 import { serveFile } from './static-files.ts';
@@ -42,7 +42,7 @@ export interface ConsoleParts {
 
 export class Console {
   readonly #gateway: Gateway;
-  readonly #access: Access;
+  readonly #access: ConsoleAccess;
   /** Absent where nobody signs in with an authorization server. */
   readonly #login: ConsoleLogin | undefined;
   readonly #resource: Guard['resource'];
@@ -59,7 +59,7 @@ export class Console {
     this.#resource = resource;
     this.#login =
       resource?.logins && new ConsoleLogin({ logins: resource.logins, store, clock, base: () => resource.base });
-    this.#access = new Access({ guard, store, clock, key, operators, audit, login: this.#login });
+    this.#access = new ConsoleAccess({ guard, store, clock, key, operators, audit, login: this.#login });
     const history = { keepMs, callsPerSecond };
     this.#services = { gateway, live: new LiveViews(gateway), startedAt, hubUrl, history, demo };
   }
@@ -132,7 +132,7 @@ export class Console {
     }
     const known = apiErrorOf(error);
     if (known === undefined || known.code === 'internal') {
-      this.#gateway.log.error('console_failed', { path: CALLBACK_PATH, error: messageOf(error) });
+      this.#gateway.log.error('console_failed', { path: LOGIN_CALLBACK_PATH, error: messageOf(error) });
     }
     const { status, message } = known ?? this.#unforeseen();
     const text = message.charAt(0).toUpperCase() + message.slice(1);
@@ -169,7 +169,7 @@ export class Console {
     if (isRead(req)) {
       if (path === '/console/' || path === '/') redirect(res, '/console');
       else if (path === '/console/sign-in') respond(res, 200, { issuers: this.#choices() });
-      else if (path === CALLBACK_PATH && this.#login !== undefined) await this.#arrive(req, res, this.#login);
+      else if (path === LOGIN_CALLBACK_PATH && this.#login !== undefined) await this.#arrive(req, res, this.#login);
       else await serveFile(req, res, path === '/console' ? 'index.html' : path.slice('/console/'.length));
       return;
     }

@@ -22,7 +22,7 @@ const MOST_ID_TOKEN_CHARS = 2000;
 /** The same of what access rules and quotas look for. Without a part of it, a rule that denies something would not match. */
 const MOST_FACTS_CHARS = 1500;
 
-export const CALLBACK_PATH = '/console/callback';
+export const LOGIN_CALLBACK_PATH = '/console/callback';
 const SIGN_OUT_PATH = '/console/sign-out';
 
 /** The name of the key in the store, and what is sealed with it. */
@@ -36,14 +36,14 @@ interface Pending extends PendingLogin {
 }
 
 /** Who has come back. The page has the code, and the browser the cookie: neither is enough alone. */
-interface Returned extends Identity {
+interface Returned extends SignedInPerson {
   code: string;
   idToken?: string;
   expires: number;
 }
 
 /** Somebody whom an issuer has named. */
-export interface Identity {
+export interface SignedInPerson {
   principal: string;
   issuer: string;
   scope: Scope;
@@ -61,7 +61,7 @@ export interface LoginParts {
 }
 
 /** The answer to a browser that has come back. */
-export interface Arrival {
+export interface LoginReply {
   location: string;
   cookies: string[];
 }
@@ -110,7 +110,7 @@ export class ConsoleLogin {
     const at = new URL(base()).origin;
     const { origin = at } = req.headers;
     if (origin.toLowerCase() !== at) return { url: `${at}${fragmentFor(to)}`, cookies: [] };
-    const { url, pending } = await logins.begin(issuer, `${base()}${CALLBACK_PATH}`);
+    const { url, pending } = await logins.begin(issuer, `${base()}${LOGIN_CALLBACK_PATH}`);
     const attempt: Pending = { ...pending, to, expires: clock.now() + PENDING_MS };
     const sealed = await this.#seal(attempt, PENDING);
     // The way back begins at another site: a stricter cookie would not come along.
@@ -118,7 +118,7 @@ export class ConsoleLogin {
   }
 
   /** The browser comes back from the issuer. Throws a `GatewayError` or `NoScope`. */
-  async arrive(req: IncomingMessage, parameters: URLSearchParams): Promise<Arrival> {
+  async arrive(req: IncomingMessage, parameters: URLSearchParams): Promise<LoginReply> {
     const { logins, clock, base } = this.#parts;
     const pending = await this.#carried<Pending>(req, PENDING);
     if (pending === undefined) {
@@ -145,7 +145,10 @@ export class ConsoleLogin {
   }
 
   /** Who has just come back with this code, and the cookies that follow from it. */
-  async redeem(req: IncomingMessage, code: string): Promise<{ identity: Identity; cookies: string[] } | undefined> {
+  async redeem(
+    req: IncomingMessage,
+    code: string,
+  ): Promise<{ identity: SignedInPerson; cookies: string[] } | undefined> {
     const returned = await this.#carried<Returned>(req, RETURNED);
     if (returned?.code !== code || !(await this.#isFirst(code, RETURNED_MS))) return undefined;
     const { principal, issuer, scope, facts, sessionMs, idToken } = returned;

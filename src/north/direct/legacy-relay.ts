@@ -46,7 +46,7 @@ export class LegacyRelay {
   tell(method: string, params: Params | undefined): void {
     const { session, shown } = this.#parts;
     for (const server of shown.notificationTargets(method)) {
-      const connection = session.connectionIfAny(server);
+      const connection = session.connections.find(server);
       if (connection === undefined) continue;
       if (SESSION_NOTIFICATIONS.has(method) && !traitsOf(connection.status).sessions) continue;
       connection.notify(method, params);
@@ -64,7 +64,7 @@ export class LegacyRelay {
     { server, params, translate = unchanged }: Target,
   ): Promise<Params> {
     const { session } = this.#parts;
-    const { interactions, readLists } = session;
+    const { interactions, connections } = session;
     const { exchange } = request;
     const id = secretId();
     const meta = { ...this.meta(server, params), ...(exchange.progress && { progressToken: id }) };
@@ -83,7 +83,7 @@ export class LegacyRelay {
         onProgress,
         rounds: 'answer',
       });
-      readLists.record(method, params, result);
+      connections.readLists.record(method, params, result);
       return translate(withoutResultType(result));
     } catch (error) {
       throw wireError(`server '${server}'`, error, session);

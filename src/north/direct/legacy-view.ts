@@ -74,14 +74,14 @@ export class LegacyView {
       const on = typeof relatedRequest === 'string' ? undefined : responder.behind(relatedRequest.requestId);
       for (const each of sent) tellClient(this.#parts, each.method, each.params, on);
     };
-    session.onNotification.add(onNotification);
+    session.connections.onNotification.add(onNotification);
     const listsChanged = (kind: string): void => {
       if (shown.tellsChanges(kind)) tellClient(this.#parts, `notifications/${kind}/list_changed`, undefined);
     };
-    session.onListsChanged.add(listsChanged);
+    session.connections.onListsChanged.add(listsChanged);
     this.#undo.push(
-      () => session.onListsChanged.delete(listsChanged),
-      () => session.onNotification.delete(onNotification),
+      () => session.connections.onListsChanged.delete(listsChanged),
+      () => session.connections.onNotification.delete(onNotification),
       session.tasks.watch((task) => tasks.changed(task)),
       responder.registerForAll(),
     );

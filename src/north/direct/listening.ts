@@ -67,12 +67,12 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
     const fromServer: NotificationListener = (server, method, params) => {
       for (const sent of shown.fromServer(server, method, params)) onNotification(sent.method, sent.params);
     };
-    session.onNotification.add(fromServer);
+    session.connections.onNotification.add(fromServer);
     const listsChanged = (kind: string): void => onNotification(`notifications/${kind}/list_changed`);
-    session.onListsChanged.add(listsChanged);
+    session.connections.onListsChanged.add(listsChanged);
     undo.push(
-      () => session.onNotification.delete(fromServer),
-      () => session.onListsChanged.delete(listsChanged),
+      () => session.connections.onNotification.delete(fromServer),
+      () => session.connections.onListsChanged.delete(listsChanged),
     );
     const tellTask = (task: Task): void => {
       if (!known.includes(task.id) || session.findTask(task.id) === undefined) return;

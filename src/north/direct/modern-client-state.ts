@@ -45,7 +45,7 @@ export class ModernClientState {
     this.#shown = shown;
     this.asked = new InputKeys(session);
     this.held = new HeldRequests(session.clock);
-    session.onNotification.add((server, method, params, relatedRequest) => {
+    session.connections.onNotification.add((server, method, params, relatedRequest) => {
       for (const sent of shown.fromServer(server, method, params)) this.#onNotification(server, sent, relatedRequest);
     });
   }

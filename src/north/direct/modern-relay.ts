@@ -29,7 +29,7 @@ export async function relay(request: ModernRequest, method: string, params: Para
   });
   try {
     const reply = await waitFor(request, held);
-    parts.session.readLists.record(method, params, reply.result);
+    parts.session.connections.readLists.record(method, params, reply.result);
     return reply;
   } catch (error) {
     return passOn(roundInstead(request, wireError(`server '${request.server}'`, error, parts.session)));

@@ -7,7 +7,7 @@ import { CLIENT_CAPABILITIES_KEY, LOG_LEVEL_KEY } from '../../lib/protocol.ts';
 import type { HelperTools } from '../all/helper-tools.ts';
 import type { ClientRequest } from '../client-request.ts';
 import { report, type Reply } from '../commit-gate.ts';
-import { inputRequired, type Waiting } from '../mrtr/request-state.ts';
+import { inputRequired, type WaitingWork } from '../mrtr/request-state.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Params } from '../message.ts';
 import { calling, type ModernClient } from '../modern-client.ts';
@@ -94,7 +94,7 @@ export class ModernRequest {
   }
 
   /** Replies with questions; the client makes the same request again with the answers. */
-  round(questions: ReadonlyMap<string, Interaction>, waiting: Waiting): Reply {
+  round(questions: ReadonlyMap<string, Interaction>, waiting: WaitingWork): Reply {
     const { session } = this.parts;
     return report(session, inputRequired(session.key, questions, waiting));
   }

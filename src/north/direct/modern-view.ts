@@ -33,7 +33,7 @@ export function modernView(parts: ModernViewParts): ModernEndpoint {
       });
     },
     onNotification: (method, params) => {
-      for (const server of shown.notificationTargets(method)) session.connectionIfAny(server)?.notify(method, params);
+      for (const server of shown.notificationTargets(method)) session.connections.find(server)?.notify(method, params);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { CallReply } from '../../core/call/request.ts';
 import { failureOfGateway, GatewayError, shuttingDown } from '../../core/errors.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CallResult, Task } from '../../core/task/task.ts';
-import { messageFor } from '../../core/sign-in/gate.ts';
+import { messageFor } from '../../core/sign-in/sign-in-gate.ts';
 import type { NeededSignIn } from '../../core/ports.ts';
 import { signInIn } from '../../core/sign-in/required.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -62,7 +62,7 @@ function signInError(label: string, signIn: NeededSignIn, reason: string, sessio
   if (session === undefined || url === undefined || !asked) {
     return fromGateway(new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message, { server: signIn.server, url }));
   }
-  session.signInShown(signIn);
+  session.connections.signInShown(signIn);
   return new RpcError(URL_ELICITATION_REQUIRED, message, { elicitations: [params] });
 }
 

@@ -55,7 +55,7 @@ export class ShownServer implements Shown {
   tellsChanges(kind: string): boolean {
     if (this.#info !== undefined) return tellsChanges(this.#info, kind);
     // Its client was introduced in an earlier run of the program, most likely to the same server.
-    const status = this.#session.connectionIfAny(this.#name)?.status;
+    const status = this.#session.connections.find(this.#name)?.status;
     return status?.state === 'connected' && tellsChanges(status.info, kind);
   }
 

@@ -3,7 +3,7 @@ import type { Identity } from '../../core/ports.ts';
 import type { View } from '../../core/session/kind.ts';
 
 /** The connection of a client, as far as it tells one client from another. */
-export interface Connection {
+export interface ClientConnection {
   readonly destroyed: boolean;
 }
 
@@ -16,7 +16,7 @@ export const DELIVERY = 'meanwhile-delivery';
 /** A request that another gateway has received and forwarded. */
 export interface ForwardedRequest {
   /** Stands for the connection of the client to that gateway. */
-  connection: Connection;
+  connection: ClientConnection;
 }
 
 /** The sender and the recipient of a request. */

@@ -25,7 +25,7 @@ import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
 import { FORWARDED, stateNamed, type Addressed, type ForwardedRequest } from './addressed.ts';
 import { AuthError } from './protected-resource.ts';
-import { setRecipient, type Recipient } from './unread.ts';
+import { setRecipient, type ResponseReader } from './unread.ts';
 import { respondError, respondGatewayError, respondJson } from './response.ts';
 
 export interface HttpSettings extends GuardSettings {
@@ -71,7 +71,7 @@ export class HttpListener {
   /** The view at `/mcp`. */
   readonly #root: View;
   /** By principal. */
-  readonly #recipients = new Map<string, Recipient>();
+  readonly #recipients = new Map<string, ResponseReader>();
   /** The other gateways on the same store, if it can have any. */
   #cluster: Cluster | undefined;
   /** Loaded with the first request for it. */
@@ -345,7 +345,7 @@ export class HttpListener {
     return `${missing}; groups: ${[ALL_SERVERS, ...Object.keys(this.#gateway.settings.groups)].join(', ')}`;
   }
 
-  #recipient(principal: string): Recipient {
+  #recipient(principal: string): ResponseReader {
     const existing = this.#recipients.get(principal);
     if (existing) return existing;
     const onDisconnected = (unreadBytes: number): void =>

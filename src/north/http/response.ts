@@ -89,9 +89,9 @@ export function frame(data: string, id?: string): string {
 }
 
 /** `unknown`: the gateway on the way has died with it, or after it had passed it on. */
-export type Arrival = 'received' | 'lost' | 'unknown';
+export type ReplyArrival = 'received' | 'lost' | 'unknown';
 
-type WhenArrived = (listener: (arrival: Arrival) => void) => void;
+type WhenArrived = (listener: (arrival: ReplyArrival) => void) => void;
 
 const ARRIVAL = Symbol('arrival');
 

@@ -11,13 +11,13 @@ const MAX_BYTES = Math.max(2 * MAX_STALLED_BYTES, getHeapStatistics().heap_size_
 const STALLED_MS = 5000;
 
 /** The client that reads a response. */
-export interface Recipient {
+export interface ResponseReader {
   principal: string;
   /** Told when it was disconnected because it did not read so many bytes. */
   onDisconnected: (unreadBytes: number) => void;
 }
 
-interface Unread extends Recipient {
+interface Unread extends ResponseReader {
   /** Until when it counts as stalled, unless it stalls again. */
   stalledUntil: number;
 }
@@ -26,13 +26,13 @@ const RECIPIENT = Symbol('recipient');
 
 /** A response that knows its recipient: a map beside it would cost more than the rest. */
 interface Addressed extends ServerResponse {
-  [RECIPIENT]?: Recipient;
+  [RECIPIENT]?: ResponseReader;
 }
 
 /** Responses with many unread bytes, the oldest first. */
 const unread = new Map<ServerResponse, Unread>();
 
-export function setRecipient(res: Addressed, recipient: Recipient): void {
+export function setRecipient(res: Addressed, recipient: ResponseReader): void {
   res[RECIPIENT] = recipient;
 }
 

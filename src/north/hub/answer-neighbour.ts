@@ -23,7 +23,7 @@ export async function answerNeighbour(
       return left;
     }
     case 'event':
-      gateway.tellHub(principal, request.type, request.server, request.data);
+      gateway.notifyHubSessions(principal, request.type, request.server, request.data);
       return {};
     case 'tool': {
       const session = await gateway.restore(request.session, principal);

@@ -42,7 +42,7 @@ async function leftElsewhere({ gateway, session }: Visible, tasks: 'all' | 'open
   const { neighbourhood, log } = gateway;
   if (neighbourhood === undefined || session.view.kind !== 'hub') return [];
   try {
-    await gateway.wakeLeft(session.principal);
+    await gateway.restoreUnowned(session.principal);
     return (await neighbourhood.askAll(session.principal, { ask: 'left', tasks })) as LeftThere[];
   } catch (error) {
     // What is here can be shown also while the store is away.

@@ -1,7 +1,7 @@
 import type { CallRequest } from '../../core/call/request.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import { execute } from './execute.ts';
-import { executeInRounds } from './rounds.ts';
+import { executeInRounds } from './execute-mrtr.ts';
 import type { ToolContext, ToolReply } from './tool.ts';
 
 /** Makes a call for a client of the hub, which may become a task. */

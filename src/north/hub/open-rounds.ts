@@ -1,4 +1,4 @@
-import type { Scope } from '../../core/interaction/responders.ts';
+import type { ResponderScope } from '../../core/interaction/responders.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { canBeAsked } from '../asking/asking.ts';
@@ -35,7 +35,7 @@ export class OpenRounds {
   }
 
   /** The client is the responder for questions in the scope, until the returned function is called. */
-  register(scope: Scope, capabilities: Capabilities): () => void {
+  register(scope: ResponderScope, capabilities: Capabilities): () => void {
     if (!this.#exclusive) return () => {};
     return this.#session.interactions.register(scope, (interaction) => canBeAsked(capabilities, interaction));
   }

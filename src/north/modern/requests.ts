@@ -7,7 +7,7 @@ import type { TokenFacts } from '../../core/ports.ts';
 import type { Session } from '../../core/session/session.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { metaOf } from '../../lib/meta.ts';
-import type { Addressed, Connection } from '../http/addressed.ts';
+import type { Addressed, ClientConnection } from '../http/addressed.ts';
 import { ClientRequest } from '../client-request.ts';
 import { HelperTools } from '../all/helper-tools.ts';
 import { listen } from '../direct/listening.ts';
@@ -167,7 +167,7 @@ export class ModernRequests {
     return answer(request, transport, () => modernResult(endpoint, request));
   }
 
-  #hubEndpoint(session: Session, { id }: RequestMessage, connection: Connection): ModernEndpoint {
+  #hubEndpoint(session: Session, { id }: RequestMessage, connection: ClientConnection): ModernEndpoint {
     const { hub, mayRunCommands } = this.#options;
     if (hub === undefined) throw new Error('a hub request at a listener without a hub');
     return modernHub({ hub, session, mayRunCommands, reader: this.#windows.readerOf(session, id, connection) });

@@ -5,7 +5,7 @@ import { isText } from '../../lib/exact-json.ts';
 import { MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
 import { INVALID_PARAMS, INVALID_REQUEST, UNSUPPORTED_VERSION, type RpcFailure } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
-import { metaMistake, type FieldMistake } from '../client-info.ts';
+import { metaMistake, type ClientInfoMistake } from '../client-info.ts';
 import {
   idOf,
   isMessage,
@@ -192,7 +192,7 @@ function mismatch(header: string, body: string): RpcFailure {
   return rejected(HEADER_MISMATCH, message, { mismatch: { header, body } });
 }
 
-export function invalidEnvelope(mistake: FieldMistake): RpcFailure {
+export function invalidEnvelope(mistake: ClientInfoMistake): RpcFailure {
   const { key, problem } = mistake;
   const message = `Invalid _meta envelope for protocol revision ${MODERN_VERSION}: ${key}: ${problem}`;
   return rejected(INVALID_PARAMS, message, { envelope: mistake });

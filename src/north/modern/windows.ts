@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Connection } from '../http/addressed.ts';
+import type { ClientConnection } from '../http/addressed.ts';
 import type { RequestId } from '../message.ts';
 import { EventReader } from '../../core/event/reader.ts';
 
@@ -24,7 +24,7 @@ interface Window {
   missing: Map<number, number>;
   /** Whether it has sent more than one request. */
   returned: boolean;
-  connection: WeakRef<Connection>;
+  connection: WeakRef<ClientConnection>;
 }
 
 /** How far parallel requests may be out of order when they arrive. */
@@ -39,7 +39,7 @@ interface Sent {
   prefix: string;
   /** NaN where the id does not end in a counter, but is random for example. */
   number: number;
-  connection: Connection;
+  connection: ClientConnection;
   at: number;
 }
 
@@ -61,7 +61,7 @@ export class Windows {
   }
 
   /** The reader of the session's events that sends this request. */
-  readerOf(session: Readable, id: RequestId, connection: Connection): EventReader {
+  readerOf(session: Readable, id: RequestId, connection: ClientConnection): EventReader {
     const windows = this.#windows.get(session) ?? [];
     this.#windows.set(session, windows);
     const sent = { ...parsed(id), connection, at: this.#clock.now() };
@@ -141,8 +141,8 @@ function advance(window: Window, { number, connection, at }: Sent, lateMs: numbe
 const WEAKLY = Symbol('weakly');
 
 /** One reference for each connection, since each request brings it along. */
-function weakly(connection: Connection & { [WEAKLY]?: WeakRef<Connection> }): WeakRef<Connection> {
-  return (connection[WEAKLY] ??= new WeakRef<Connection>(connection));
+function weakly(connection: ClientConnection & { [WEAKLY]?: WeakRef<ClientConnection> }): WeakRef<ClientConnection> {
+  return (connection[WEAKLY] ??= new WeakRef<ClientConnection>(connection));
 }
 
 function parsed(id: RequestId): Pick<Sent, 'prefix' | 'number'> {

@@ -8,7 +8,7 @@ import { inputRequests } from '../asking/asking.ts';
 export function inputRequired(
   key: string,
   questions: ReadonlyMap<string, Interaction>,
-  waiting: Waiting,
+  waiting: WaitingWork,
 ): Record<string, unknown> {
   return {
     resultType: 'input_required',
@@ -18,13 +18,13 @@ export function inputRequired(
 }
 
 /** What waits for the client: a call that has become a task, or another request that is still open at the server. */
-export type Waiting = { task: string } | { request: string };
+export type WaitingWork = { task: string } | { request: string };
 
 /**
  * What a client without sessions carries from one round to the next: what waits for it, signed with the key of its session, so
  * that another client cannot use it and a changed one is refused.
  */
-function signState(key: string, waiting: Waiting | BoundState): string {
+function signState(key: string, waiting: WaitingWork | BoundState): string {
   // Each round gets another one.
   const once = randomBytes(6).toString('base64url');
   const payload = Buffer.from(JSON.stringify({ ...waiting, once })).toString('base64url');
@@ -47,7 +47,7 @@ export function boundStateIn(key: string, given: unknown): BoundState | undefine
   return typeof server === 'string' ? { server, state } : undefined;
 }
 
-export function readState(key: string, state: unknown): Waiting {
+export function readState(key: string, state: unknown): WaitingWork {
   const { task, request } = verified(key, state) ?? {};
   if (typeof task === 'string') return { task };
   if (typeof request === 'string') return { request };

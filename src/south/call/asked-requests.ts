@@ -7,7 +7,7 @@ import { ConnectionClosed } from '../peer/errors.ts';
 import { answerTo } from '../questions.ts';
 import { retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
-import { answerOne } from './rounds.ts';
+import { answerOne } from './mrtr.ts';
 import type { AskedRequest, TaskResumePoint } from './resume-point.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 

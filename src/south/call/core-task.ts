@@ -2,7 +2,7 @@ import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { abortSignalOf } from '../../lib/abort.ts';
 import { within } from '../../lib/timers.ts';
 import { withoutRelatedTask } from '../../lib/meta.ts';
-import { hasEnded, ProtocolViolation } from '../server-task.ts';
+import { serverTaskEnded, ProtocolViolation } from '../server-task.ts';
 import { AskedRequests } from './asked-requests.ts';
 import { failure, ServerUnavailable, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
@@ -53,7 +53,7 @@ export class CoreTask implements TaskKind {
       return { kind: 'cancelled', reason: task.statusMessage ?? 'the server cancelled its task' };
     }
     if (task.status !== 'input_required') this.#asked?.withdraw();
-    const ended = hasEnded(task);
+    const ended = serverTaskEnded(task);
     // A request from before the end may go on waiting: some servers look at the task only from time to time.
     if (ended ? !this.#sinceEnd : task.status === 'input_required' && this.news === undefined) this.#open(ended);
     if (ended && this.#outcome === undefined) {

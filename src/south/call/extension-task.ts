@@ -3,10 +3,10 @@ import type { CallOutcome, ServerTask } from '../../core/ports.ts';
 import { abortSignalOf } from '../../lib/abort.ts';
 import { isObject } from '../../lib/values.ts';
 import { ErrorResponse } from '../peer/errors.ts';
-import { hasEnded, ProtocolViolation } from '../server-task.ts';
+import { serverTaskEnded, ProtocolViolation } from '../server-task.ts';
 import { retryThroughDisconnects, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
-import { answerOne, readInputRequests } from './rounds.ts';
+import { answerOne, readInputRequests } from './mrtr.ts';
 import type { TaskResumePoint } from './resume-point.ts';
 import type { TaskKind } from './task-kind.ts';
 
@@ -39,7 +39,7 @@ export class ExtensionTask implements TaskKind {
   }
 
   async act(task: ServerTask, raw: Record<string, unknown>): Promise<CallOutcome | undefined> {
-    if (this.#trouble !== undefined && !hasEnded(task)) throw this.#trouble;
+    if (this.#trouble !== undefined && !serverTaskEnded(task)) throw this.#trouble;
     this.news = new Promise<void>((resolve) => {
       this.#ring = resolve;
     });

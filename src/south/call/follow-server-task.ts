@@ -4,7 +4,7 @@ import type { StopSignal } from '../../lib/abort.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
 import { ErrorResponse } from '../peer/errors.ts';
-import { hasEnded, readServerTask, ProtocolViolation } from '../server-task.ts';
+import { serverTaskEnded, readServerTask, ProtocolViolation } from '../server-task.ts';
 import { CoreTask } from './core-task.ts';
 import { ExtensionTask } from './extension-task.ts';
 import { failure, ServerUnavailable, isTimeout, retryThroughDisconnects, type CallChannel } from './channel.ts';
@@ -61,12 +61,12 @@ export async function followServerTask(
         throw new ProtocolViolation(`the server answered a request for the task '${taskId}' with '${task.taskId}'`);
       const state = JSON.stringify(task);
       if (state !== told) call.onTask(task);
-      if (!hasEnded(task)) channel.listenForTask(taskId, over.signal);
+      if (!serverTaskEnded(task)) channel.listenForTask(taskId, over.signal);
       told = state;
       const outcome = await kind.act(task, raw);
       if (outcome !== undefined) {
         // The result may overtake the response to an earlier `tasks/get`.
-        if (!hasEnded(task)) await tellEnd(channel, call, taskId);
+        if (!serverTaskEnded(task)) await tellEnd(channel, call, taskId);
         return outcome;
       }
       const interval = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.pollInterval ?? DEFAULT_POLL_MS));

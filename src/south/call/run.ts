@@ -7,7 +7,7 @@ import { readServerTask, ProtocolViolation } from '../server-task.ts';
 import { followServerTask } from './follow-server-task.ts';
 import { failure, ServerUnavailable, retryThroughDisconnects, type Attempt, type CallChannel } from './channel.ts';
 import type { RunningCall } from './running-calls.ts';
-import { answerRound, isInputRequired, MAX_ROUNDS, tooManyRounds, type Answered } from './rounds.ts';
+import { answerRound, isInputRequired, MAX_ROUNDS, tooManyRounds, type AnsweredRound } from './mrtr.ts';
 import { betweenRounds, type CallResumePoint, type InputRequired } from './resume-point.ts';
 
 type Reply = Record<string, unknown>;
@@ -106,7 +106,7 @@ async function answersTo(
   round: InputRequired,
   channel: CallChannel,
   live: RunningCall,
-): Promise<Answered & { checkpoint: CallResumePoint }> {
+): Promise<AnsweredRound & { checkpoint: CallResumePoint }> {
   const { inputRequests, requestState } = round;
   const checkpoint = betweenRounds({ resultType: 'input_required', inputRequests, requestState });
   live.away = true;

@@ -11,7 +11,7 @@ import { SignInRequired } from '../../core/sign-in/required.ts';
 import { UNSUPPORTED_VERSION } from '../../lib/rpc-error.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { isObject } from '../../lib/values.ts';
-import { errorObjectIn, HttpRefusal } from '../transport/refusal.ts';
+import { errorObjectIn, HttpRefusal } from '../transport/http-refusal.ts';
 import { ConnectionClosed, ErrorResponse, RequestTimeout } from './errors.ts';
 import type { Introduction, Peer } from './peer.ts';
 

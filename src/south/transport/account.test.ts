@@ -11,7 +11,7 @@ import { accountAt } from '../backends.ts';
 import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
 import { HttpTransport } from './http.ts';
 import { MessageLimit } from './message-size.ts';
-import { HttpRefusal } from './refusal.ts';
+import { HttpRefusal } from './http-refusal.ts';
 
 const SIGN_IN: SignIn = {
   id: 'abc',

@@ -34,9 +34,9 @@ import type { MessageLimit } from './message-size.ts';
 import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { handleOversize } from './oversize-message.ts';
-import { HttpRefusal } from './refusal.ts';
+import { HttpRefusal } from './http-refusal.ts';
 import { PendingAnswers } from './pending-answers.ts';
-import { OpenRequests, type OpenRequest } from './open-requests.ts';
+import { OpenHttpRequests, type OpenRequest } from './open-http-requests.ts';
 import { readText } from './read-text.ts';
 import { ResponseStreams } from './response-streams.ts';
 import type { SendOptions, ServerTransport, StreamTag } from './transport.ts';
@@ -102,7 +102,7 @@ export class HttpTransport implements ServerTransport {
   /** Bytes of notifications and answers that the server has not taken yet. */
   #unsent = 0;
   readonly #streams: ResponseStreams;
-  readonly #requests: OpenRequests;
+  readonly #requests: OpenHttpRequests;
 
   constructor(
     config: HttpServerConfig,
@@ -110,7 +110,7 @@ export class HttpTransport implements ServerTransport {
     { limit, sessionId, isAllowed, clock, account }: HttpTransportOptions,
   ) {
     this.#clock = clock;
-    this.#requests = new OpenRequests(clock);
+    this.#requests = new OpenHttpRequests(clock);
     this.#url = new URL(config.url);
     this.#limit = limit;
     this.#isAllowed = isAllowed;

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { isEventStream, type HttpAnswer } from './http-pool.ts';
 import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
-import type { OpenRequest } from './open-requests.ts';
+import type { OpenRequest } from './open-http-requests.ts';
 import type { OversizeMessage } from './oversize-message.ts';
 import { readEvents } from './sse-parser.ts';
 import type { StreamTag } from './transport.ts';

@@ -15,7 +15,7 @@ import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
 import { handleOversize } from './oversize-message.ts';
 import { PendingAnswers } from './pending-answers.ts';
-import { HttpRefusal } from './refusal.ts';
+import { HttpRefusal } from './http-refusal.ts';
 import { readEvents } from './sse-parser.ts';
 import { readText } from './read-text.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';

@@ -10,7 +10,7 @@ export interface Host {
   path?: string;
 }
 
-export interface Address {
+export interface DatabaseAddress {
   hosts: readonly [Host, ...Host[]];
   tls: TlsSettings;
   /** The URL without what is above, as far as it would disturb the driver. */
@@ -21,7 +21,7 @@ export interface Address {
 export class NotAUrl extends Error {}
 
 /** Fails with `NotAUrl`, or because of a parameter, which it then names. */
-export function addressOf(url: string): Address {
+export function addressOf(url: string): DatabaseAddress {
   const { first, hosts } = splitHosts(url);
   // A part of the password would pass for the host, and be shown as such.
   if (!URL.canParse(first) || endsInPassword(first)) throw new NotAUrl();

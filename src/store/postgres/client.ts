@@ -2,9 +2,9 @@
 
 import type { Duplex } from 'node:stream';
 import { codeOf } from '../../lib/log.ts';
-import type { Client, Row, Value } from './driver.ts';
+import type { PostgresClient, Row, Value } from './driver.ts';
 import { READ_ONLY } from './failure.ts';
-import type { Route } from './route.ts';
+import type { HostRoute } from './route.ts';
 import { failedSocket, withCode } from './socket.ts';
 
 /** `pg_hba.conf` has nothing for connections like this one. */
@@ -12,14 +12,14 @@ const REFUSED = '28000';
 /** The driver ends a connection by itself if the host is not what `target_session_attrs` asks for. */
 const NOT_WANTED = 'CONNECTION_DESTROYED';
 
-export class RoutedClient implements Client {
-  readonly #client: Client;
-  readonly #route: Route;
+export class RoutedClient implements PostgresClient {
+  readonly #client: PostgresClient;
+  readonly #route: HostRoute;
   readonly #ended = new AbortController();
   #isEnding = false;
   #isSecond = false;
 
-  constructor(route: Route, connect: (socket: () => Promise<Duplex>) => Client) {
+  constructor(route: HostRoute, connect: (socket: () => Promise<Duplex>) => PostgresClient) {
     this.#route = route;
     this.#client = connect(async () => this.#open());
   }

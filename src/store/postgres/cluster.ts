@@ -134,7 +134,7 @@ export interface ClusterOptions {
   sessionAt: (key: string) => Promise<SessionRecord | undefined>;
 }
 
-export class Cluster implements ClusterStore {
+export class PostgresCluster implements ClusterStore {
   readonly gatewayId: string = randomUUID();
   readonly leaseMs: number;
   readonly #options: ClusterOptions;
@@ -385,7 +385,7 @@ export class Cluster implements ClusterStore {
     }
   }
 
-  async tellWorkLeft(): Promise<void> {
+  async notifyWorkLeft(): Promise<void> {
     await this.#options.db.read(`SELECT pg_notify('${WORK_CHANNEL}', $1)`, [this.gatewayId]);
   }
 }

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf } from '../../lib/log.ts';
-import type { Client, Row, Value } from './driver.ts';
+import type { PostgresClient, Row, Value } from './driver.ts';
 import { isAnswer, READ_ONLY } from './failure.ts';
 
 /** How long statements of replaced connections may still take. */
 export const LAST_SECONDS = 1;
 
 export interface ConnectionsOptions {
-  connect: () => Client;
+  connect: () => PostgresClient;
   /** Also the number of statements that the database works on at once. */
   max: number;
   /**
@@ -20,7 +20,7 @@ export interface ConnectionsOptions {
 /** Some connections to the database. They are opened on use, and replaced when they are of no use any more. */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  #client: Client;
+  #client: PostgresClient;
   #inFlight = 0;
   /** Statements that wait for a connection. */
   readonly #waiting = new Set<() => void>();
@@ -88,7 +88,7 @@ export class Connections {
   }
 
   /** `lastSeconds`: how long statements may still take that others of the connections work on. */
-  #replace(client: Client, { lastSeconds }: { lastSeconds: number }): void {
+  #replace(client: PostgresClient, { lastSeconds }: { lastSeconds: number }): void {
     if (client !== this.#client || this.#closing) return;
     this.#client = this.#options.connect();
     void client.end({ timeout: lastSeconds });

@@ -8,12 +8,12 @@ import { messageOf } from '../../lib/log.ts';
 import { withoutSecrets } from '../../lib/postgres-url.ts';
 import { VERSION } from '../../lib/version.ts';
 import { StoreError } from '../store-error.ts';
-import { type Address, addressOf, NotAUrl } from './address.ts';
+import { type DatabaseAddress, addressOf, NotAUrl } from './address.ts';
 import { RoutedClient } from './client.ts';
 import { Connections, LAST_SECONDS } from './connections.ts';
-import { loadDriver, type Client, type ClientOptions, type Driver, type Row, type Value } from './driver.ts';
+import { loadDriver, type PostgresClient, type ClientOptions, type Driver, type Row, type Value } from './driver.ts';
 import { mayPass, openFailure, readFailure } from './failure.ts';
-import { CONNECT_SECONDS, Route } from './route.ts';
+import { CONNECT_SECONDS, HostRoute } from './route.ts';
 
 /**
  * What statements are for: changes are written, and the lease is renewed, on connections of their own, however many statements
@@ -51,15 +51,15 @@ export class Database {
   /** For messages. */
   readonly name: string;
   readonly #url: string;
-  readonly #route: Route;
+  readonly #route: HostRoute;
   readonly #driver: Driver;
   readonly #lanes: Record<Lane, Connections>;
   #closing: Promise<void> | undefined;
 
-  private constructor(name: string, address: Address, driver: Driver) {
+  private constructor(name: string, address: DatabaseAddress, driver: Driver) {
     this.name = name;
     this.#url = address.url;
-    this.#route = new Route(address);
+    this.#route = new HostRoute(address);
     this.#driver = driver;
     this.#lanes = {
       records: this.#newLane('records'),
@@ -92,9 +92,9 @@ export class Database {
   connect({
     parameters,
     ...options
-  }: Pick<ClientOptions, 'max' | 'onnotify' | 'onclose'> & { parameters?: Record<string, string> }): Client {
+  }: Pick<ClientOptions, 'max' | 'onnotify' | 'onclose'> & { parameters?: Record<string, string> }): PostgresClient {
     const { host, port } = this.#route.host;
-    const connect = (socket: ClientOptions['socket']): Client =>
+    const connect = (socket: ClientOptions['socket']): PostgresClient =>
       this.#driver(this.#url, {
         socket,
         // Only for messages, unlike TLS: both are done with when there is a socket.
@@ -173,7 +173,7 @@ export class Database {
   }
 }
 
-function readAddress(url: string, name: string): Address {
+function readAddress(url: string, name: string): DatabaseAddress {
   try {
     return addressOf(url);
   } catch (error) {

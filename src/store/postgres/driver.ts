@@ -8,7 +8,7 @@ export type Value = string | number | null;
 export type Row = Record<string, unknown>;
 
 /** The part of `postgres` that the store uses. */
-export interface Client {
+export interface PostgresClient {
   unsafe(sql: string, values?: Value[], options?: { prepare?: boolean }): Promise<Row[]>;
   /** Ends the connections once they are idle, or after so many seconds. */
   end(options: { timeout: number }): Promise<void>;
@@ -32,7 +32,7 @@ export interface ClientOptions {
   onclose?: () => void;
 }
 
-export type Driver = (url: string, options: ClientOptions) => Client;
+export type Driver = (url: string, options: ClientOptions) => PostgresClient;
 
 /** Not a literal: it must neither be bundled, nor be needed to check the types. */
 const DRIVER: string = 'postgres';

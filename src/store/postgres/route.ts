@@ -1,7 +1,7 @@
 /** The way to the database: which of several hosts, with TLS or without. */
 
 import type { Socket } from 'node:net';
-import { type Address, type Host, shown } from './address.ts';
+import { type DatabaseAddress, type Host, shown } from './address.ts';
 import { openSocket, withCode } from './socket.ts';
 import { isWeak } from './tls-settings.ts';
 import { contextOf, offersTls, secure } from './tls.ts';
@@ -9,17 +9,17 @@ import { contextOf, offersTls, secure } from './tls.ts';
 /** How long a host may take for a connection with TLS; and then for the rest. */
 export const CONNECT_SECONDS = 5;
 
-export interface Attempt {
+export interface ConnectAttempt {
   /** The server has refused what `sslmode` begins with: with TLS for `prefer`, without for `allow`. */
   isSecond: boolean;
   signal: AbortSignal;
 }
 
-export class Route {
-  readonly #address: Address;
+export class HostRoute {
+  readonly #address: DatabaseAddress;
   #at = 0;
 
-  constructor(address: Address) {
+  constructor(address: DatabaseAddress) {
     this.#address = address;
   }
 
@@ -47,7 +47,7 @@ export class Route {
     return (this.prefersTls || this.#address.tls.mode === 'allow') && this.host.path === undefined;
   }
 
-  async open(attempt: Attempt): Promise<Socket> {
+  async open(attempt: ConnectAttempt): Promise<Socket> {
     for (let left = this.hosts; ; left -= 1) {
       const { host } = this;
       try {
@@ -60,7 +60,7 @@ export class Route {
     }
   }
 
-  async #reach(host: Host, { isSecond, signal }: Attempt): Promise<Socket> {
+  async #reach(host: Host, { isSecond, signal }: ConnectAttempt): Promise<Socket> {
     const { tls } = this.#address;
     const limits = { signal, timeoutMs: CONNECT_SECONDS * 1000 };
     const plainly = async (): Promise<Socket> => openSocket(host, limits, async (socket) => socket);

@@ -24,7 +24,7 @@ import { StoreError } from '../store-error.ts';
 import { TOO_LARGE } from '../trim.ts';
 import { PostgresAccounts } from './accounts.ts';
 import { CleanUp } from './clean-up.ts';
-import { claimHoldsWithin, Cluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
+import { claimHoldsWithin, PostgresCluster, MAX_CLOCK_DIFFERENCE_MS } from './cluster.ts';
 import type { Claim } from './commit.ts';
 import { Database, PATIENCE_MS, RETRY_MS } from './database.ts';
 import { DoubtfulClaims } from './doubtful-claims.ts';
@@ -34,7 +34,7 @@ import { excessOf } from './fit.ts';
 import { PostgresHistory } from './history.ts';
 import { keyOf } from './key.ts';
 import { PostgresOutbox } from './outbox.ts';
-import { Presence } from './presence.ts';
+import { ChannelListener } from './channel-listener.ts';
 import { RecordReader } from './records.ts';
 import { migrate, SCHEMA } from './schema.ts';
 import { SharedServers } from './servers.ts';
@@ -86,7 +86,7 @@ const ADD_TO_COUNTER = `INSERT INTO ${SCHEMA}.counters (name, value, keep_until)
 const DROP_COUNTERS = `DELETE FROM ${SCHEMA}.counters WHERE keep_until <= $1`;
 
 export class PostgresStore implements Store {
-  readonly cluster: Cluster;
+  readonly cluster: PostgresCluster;
   readonly cleanUp: CleanUp;
   readonly history: PostgresHistory;
   readonly outbox: PostgresOutbox;
@@ -106,13 +106,13 @@ export class PostgresStore implements Store {
   });
   /** How often it was tried to claim a session. */
   #attempts = 0;
-  #presence: Presence | undefined;
+  #channels: ChannelListener | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(db: Database, { log, leaseMs, observed = {}, clock = systemClock }: PostgresStoreOptions) {
     this.#db = db;
     this.#log = log;
-    this.cluster = new Cluster({
+    this.cluster = new PostgresCluster({
       db,
       log,
       leaseMs,
@@ -141,7 +141,7 @@ export class PostgresStore implements Store {
   }
 
   async join(): Promise<void> {
-    this.#presence = await Presence.open({
+    this.#channels = await ChannelListener.open({
       db: this.#db,
       log: this.#log,
       onServersChanged: (gateway) => this.#servers.changed(gateway, this.#writer),
@@ -155,13 +155,13 @@ export class PostgresStore implements Store {
     try {
       await this.cluster.join();
     } catch (error) {
-      await this.#presence.close();
+      await this.#channels.close();
       throw error;
     }
   }
 
   get problem(): StoreProblem | undefined {
-    return this.#presence?.isAway === true || this.cluster.isAway ? 'unreachable' : undefined;
+    return this.#channels?.isAway === true || this.cluster.isAway ? 'unreachable' : undefined;
   }
 
   async openAudit(): Promise<AuditLog> {
@@ -398,7 +398,7 @@ export class PostgresStore implements Store {
     const failure = await this.#writer.close();
     // Otherwise they end by themselves.
     if (!failure) await this.cluster.leave().catch(() => {});
-    await this.#presence?.close();
+    await this.#channels?.close();
     await this.#db.close();
     if (failure) throw failure;
   }

@@ -170,7 +170,7 @@ export class Metrics {
       for (const server of session.calls.servers) open.add(1, this.#serverLabel(server));
       for (const { status } of session.tasks.list()) tasks.add(1, status);
       this.#countQuestions(session, questions);
-      for (const [name, { status }] of session.connections) {
+      for (const [name, { status }] of session.connections.all()) {
         const server = this.#serverLabel(name);
         connections.add(1, server, status.state);
         if (server !== ADDED && wasTried(status)) up.atLeast(status.state === 'connected' ? 1 : 0, server);

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Access } from '../../../src/north/console/access.ts';
+import { ConsoleAccess } from '../../../src/north/console/console-access.ts';
 import { Cookies, COOKIE_MS } from '../../../src/north/console/cookie.ts';
 import { Guard } from '../../../src/north/http/guard.ts';
 import {
@@ -273,7 +273,7 @@ test('W-7: the page lets a browser pass to another page of the gateway, and nobo
   }
   const { store } = gateway.gateway;
   const guard = new Guard({ host: '127.0.0.1', ...TOKENS, allowedHosts: [], allowedOrigins: [] }, () => gateway.url);
-  const access = new Access({ guard, store, clock, key: 'other', operators: ['bob'], audit: undefined });
+  const access = new ConsoleAccess({ guard, store, clock, key: 'other', operators: ['bob'], audit: undefined });
   const visitor = async (url: string, cookie: string | undefined, at = path) =>
     access.visitor({ url, headers: { cookie } } as IncomingMessage, at);
   const { cookie: bob } = await signIn(gateway, BOB);

@@ -118,7 +118,7 @@ test.each(KINDS)(
     const hub = await hubOverHttp(gateway.url, kind);
     await hub.call('list_tasks');
     const session = (): (typeof gateway.gateway.sessions)[number] | undefined => gateway.gateway.sessions[0];
-    await soon(() => ['one', 'two'].map((name) => session()?.connectionIfAny(name)?.status.state)).toEqual([
+    await soon(() => ['one', 'two'].map((name) => session()?.connections.find(name)?.status.state)).toEqual([
       'connected',
       'connected',
     ]);

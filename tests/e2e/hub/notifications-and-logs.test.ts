@@ -124,7 +124,7 @@ test('E-3, H-7: a log never wakes await_activity, a notification does', async ()
   const waiting = hub.call('await_activity', { timeout_ms: 20_000 });
   await expect.poll(() => session.events.counts.waiters).toBe(1);
   for (const { server } of one.state.sessions) await server.sendLoggingMessage({ level: 'error', data: 'unasked' });
-  await expect.poll(() => session.logs('one').length).toBe(1);
+  await expect.poll(() => session.connections.logs('one').length).toBe(1);
   expect(session.events.counts.waiters).toBe(1);
   await say(one, 'test://wake');
   const { body } = await waiting;

@@ -4,7 +4,7 @@ import {
   TaskStatusNotificationV1Schema,
 } from '@modelcontextprotocol/ext-tasks/core/v1';
 import { expect, test } from 'vitest';
-import { RECEIVER_CAPABILITY } from '../../../src/south/receiver.ts';
+import { RECEIVER_CAPABILITY } from '../../../src/south/task-receiver.ts';
 import { nameForm } from '../../servers/shared/forms.ts';
 import { taskIdOf } from '../../support/hub.ts';
 import {

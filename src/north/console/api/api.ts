@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError, notFound } from '../api-error.ts';
-import { isRead, type Admitted } from '../access.ts';
+import { isRead, type Admitted } from '../console-access.ts';
 import { respond } from '../respond.ts';
 import { openApi } from './openapi.ts';
-import type { Call, Route } from './route.ts';
+import type { RouteCall, Route } from './route.ts';
 import { ROUTES } from './routes.ts';
 import type { Services } from './services.ts';
 import { readJson, readQuery } from './validate.ts';
@@ -39,7 +39,7 @@ export async function serveApi(
   const query = readQuery(route.query, searchOf(req));
   const body = route.body === undefined ? undefined : await readJson(route.body, req, bodyBytes);
   const via = by === 'cookie' ? 'console' : 'terminal';
-  const call = { ...services, person, expires, via, named, query, body, req, res } as Call<never, never>;
+  const call = { ...services, person, expires, via, named, query, body, req, res } as RouteCall<never, never>;
   const answer = await route.run(call);
   if (answer !== undefined) respond(res, answer.status ?? 200, answer.body);
 }

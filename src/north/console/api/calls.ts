@@ -7,7 +7,7 @@ import { sleep } from '../../../lib/timers.ts';
 import { ApiError, notFound } from '../api-error.ts';
 import { accessOf, maySee, type Person } from '../person.ts';
 import { doAnywhere } from '../work/anywhere.ts';
-import { hasEnded } from '../work/cancel.ts';
+import { alreadyEnded } from '../work/cancel.ts';
 import { cursorAfter, readCursor } from './cursor.ts';
 import { commonFilters } from './filters.ts';
 import { callDetails, callItem, listedCall } from './items.ts';
@@ -101,7 +101,7 @@ export const callRoutes = [
       const call = await requireCall(gateway, person, named);
       const { id: callId, sessionId, principal: owner, taskId } = call;
       try {
-        if (!isActive(call)) throw hasEnded();
+        if (!isActive(call)) throw alreadyEnded();
         await doAnywhere(gateway, person, { do: 'cancel', sessionId, owner, callId, taskId });
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 409) throw error;

@@ -10,7 +10,7 @@ import { ApiError } from '../api-error.ts';
 import { accessOf, type Person } from '../person.ts';
 import { SECURITY_HEADERS } from '../respond.ts';
 import { eventItem } from './items.ts';
-import { route, type Call } from './route.ts';
+import { route, type RouteCall } from './route.ts';
 import { eventsQuery } from './schemas.ts';
 
 /** How many streams a person may have open; a browser has one for each window. */
@@ -46,7 +46,7 @@ async function stream({
   query,
   req,
   res,
-}: Call<{ after?: number | undefined }, unknown>): Promise<void> {
+}: RouteCall<{ after?: number | undefined }, unknown>): Promise<void> {
   if (live.watching(person) >= MAX_STREAMS) {
     throw new ApiError(429, 'limit', `you have ${MAX_STREAMS} event streams open; close some`);
   }

@@ -4,7 +4,7 @@ import type { AnswerWork } from '../work/work.ts';
 import type { Person } from '../person.ts';
 import type { Services } from './services.ts';
 
-export interface Call<Query, Body> extends Services {
+export interface RouteCall<Query, Body> extends Services {
   person: Person;
   /** Until when the person is signed in; without an end for those with a token. */
   expires?: number | undefined;
@@ -19,7 +19,7 @@ export interface Call<Query, Body> extends Services {
 }
 
 /** What a route answers; nothing if it writes the response itself. */
-export interface Answer {
+export interface RouteReply {
   status?: number;
   body: unknown;
 }
@@ -34,7 +34,7 @@ export interface Route {
   body?: z.ZodType | undefined;
   /** By status; the ones that every route may give are left out. */
   replies: Record<number, { description: string; schema?: z.ZodType; type?: string }>;
-  run: (call: Call<never, never>) => Promise<Answer | undefined>;
+  run: (call: RouteCall<never, never>) => Promise<RouteReply | undefined>;
 }
 
 /** Ties what `run` gets to the schemas that have checked it. */
@@ -42,7 +42,7 @@ export function route<Q extends z.ZodObject = z.ZodObject<Record<string, never>>
   definition: Omit<Route, 'query' | 'body' | 'run'> & {
     query?: Q;
     body?: B;
-    run: (call: Call<z.output<Q>, z.output<B>>) => Promise<Answer | undefined>;
+    run: (call: RouteCall<z.output<Q>, z.output<B>>) => Promise<RouteReply | undefined>;
   },
 ): Route {
   return definition;

@@ -106,13 +106,13 @@ function sessionsAt({ sessions }: Gateway, person: Person, server: Shown): Sessi
     (session) =>
       maySee(person, session) &&
       session.servers.get(server.name)?.config === server.config &&
-      session.connectionIfAny(server.name) !== undefined,
+      session.connections.find(server.name) !== undefined,
   );
 }
 
 function serverItem(server: Shown, sessions: readonly Session[]): Server {
   const { name, config, addedBy, principal } = server;
-  const statuses = sessions.flatMap((session) => session.connectionIfAny(name)?.status ?? []);
+  const statuses = sessions.flatMap((session) => session.connections.find(name)?.status ?? []);
   const state = STATES.find((each) => statuses.some((status) => status.state === each)) ?? 'idle';
   return {
     name,
@@ -164,7 +164,7 @@ async function toolsIn(
     (session) =>
       session.principal === principal && session.owner.kind === 'state' && session.owner.name === CONSOLE_STATE,
   );
-  if (own?.connectionIfAny(name)?.status.state === 'connected') {
+  if (own?.connections.find(name)?.status.state === 'connected') {
     try {
       return await own.catalog(name).list('tools');
     } catch (error) {
@@ -176,7 +176,7 @@ async function toolsIn(
 
 function logOf(server: string, sessions: readonly Session[]): LogLine[] {
   const lines = sessions.flatMap((session) =>
-    session.logs(server).map(({ timestamp, level, source, logger, data, truncated }) => ({
+    session.connections.logs(server).map(({ timestamp, level, source, logger, data, truncated }) => ({
       time: timestamp,
       level,
       source,

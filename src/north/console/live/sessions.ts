@@ -30,7 +30,9 @@ function sessionItem(session: Session): SessionItem {
     state: connected ? 'connected' : 'away',
     tasks: { running: all.length - ended, ended },
     questions: interactions.size,
-    servers: session.connections.flatMap(([server, { status }]) => (status.state === 'connected' ? [server] : [])),
+    servers: session.connections
+      .all()
+      .flatMap(([server, { status }]) => (status.state === 'connected' ? [server] : [])),
   };
 }
 

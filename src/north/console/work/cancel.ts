@@ -9,7 +9,7 @@ export async function cancelHere(gateway: Gateway, { principal }: Person, work: 
   const { sessionId, owner, callId, taskId } = work;
   const session = await gateway.restore(sessionId, owner);
   const reason = `cancelled by ${principal} in the console`;
-  if (session === undefined || !cancelled()) throw hasEnded();
+  if (session === undefined || !cancelled()) throw alreadyEnded();
   await whenStored([session]);
   await gateway.recorder?.flush();
 
@@ -22,4 +22,5 @@ export async function cancelHere(gateway: Gateway, { principal }: Person, work: 
 }
 
 /** The route adds the call. */
-export const hasEnded = (): ApiError => new ApiError(409, 'already_ended', 'the call has ended; nothing was cancelled');
+export const alreadyEnded = (): ApiError =>
+  new ApiError(409, 'already_ended', 'the call has ended; nothing was cancelled');

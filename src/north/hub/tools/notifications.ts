@@ -24,7 +24,7 @@ export const notificationTools = [
       if (!include_delivered) {
         return json({ notifications: delivery.events.map((event) => ({ server: event.server, ...event.data })) });
       }
-      return json({ notifications: session.notifications(server).map(withIsoTime) });
+      return json({ notifications: session.connections.notifications(server).map(withIsoTime) });
     },
   }),
   tool({
@@ -39,7 +39,7 @@ export const notificationTools = [
       }),
     annotations: READS,
     run: async ({ server, level, limit, source }, { session }) => {
-      const logs = session
+      const logs = session.connections
         .logs(server)
         .filter(
           (entry) =>

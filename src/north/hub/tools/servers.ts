@@ -81,7 +81,7 @@ export const serverTools = [
     run: async ({ server }, context) => {
       const { session } = context;
       const known = session.servers.require(server);
-      const connection = session.connectionIfAny(server);
+      const connection = session.connections.find(server);
       return json({
         ...serverView(session, known),
         ...infoView(connection),
@@ -114,7 +114,7 @@ function toConfig(fields: {
 
 /** Headers, environment and arguments may hold secrets and are not shown. */
 function serverView(session: Session, { name, config }: KnownServer): Record<string, unknown> {
-  const status: ConnectionStatus = session.connectionIfAny(name)?.status ?? { state: 'idle' };
+  const status: ConnectionStatus = session.connections.find(name)?.status ?? { state: 'idle' };
   const target = 'url' in config ? { url: redactUrl(config.url) } : { command: config.command };
   return { name, ...target, connected: status.state === 'connected', ...statusView(status), ...offerView(status) };
 }

@@ -29,7 +29,9 @@ test('D-5, B-1: a change of one of several resources is told once, and not at al
 
   stream.drop();
   let heard: string[] = [];
-  for (const { onNotification } of gateway.sessions) onNotification.add((_server, method) => heard.push(method));
+  for (const { connections } of gateway.sessions) {
+    connections.onNotification.add((_server, method) => heard.push(method));
+  }
   const heardOfChange = async (): Promise<string[]> => {
     heard = [];
     await wire.call('change', CHANGE);

@@ -15,7 +15,7 @@ export function isInputRequired(result: Record<string, unknown>): result is Reco
 }
 
 /** The additional parameters of the next request, and the controller to abort once the server may have it. */
-export interface Answered {
+export interface AnsweredRound {
   params: Record<string, unknown>;
   taken: AbortController;
 }
@@ -33,7 +33,7 @@ export async function sendInRounds(
   send: (answers: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
   try {
-    let answered: Answered | undefined;
+    let answered: AnsweredRound | undefined;
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
       const { params = {}, taken } = answered ?? {};
       const result = await send(params).finally(() => taken?.abort());
@@ -50,7 +50,11 @@ export function tooManyRounds(): ProtocolViolation {
   return new ProtocolViolation(`the server asked for more than ${MAX_ROUNDS} rounds`);
 }
 
-export async function answerRound(round: InputRequired, call: AskingRequest, channel: CallChannel): Promise<Answered> {
+export async function answerRound(
+  round: InputRequired,
+  call: AskingRequest,
+  channel: CallChannel,
+): Promise<AnsweredRound> {
   const asked = Object.entries(readInputRequests(round.inputRequests));
   // If one question of a round fails, the others are withdrawn: their answers could not be sent.
   const over = new AbortController();

@@ -11,8 +11,16 @@ import type { Answer } from '../interaction/interaction.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion, type ServerConfig } from '../ports.ts';
 import type { ResumePoint } from '../task/task.ts';
-import { decisionIn, hashOf, questionAbout, readPoint, resumePoint, stricter, type ApprovalPoint } from './approval.ts';
-import { decide, type Verdict } from './decide.ts';
+import {
+  decisionIn,
+  approvalHash,
+  questionAbout,
+  readPoint,
+  resumePoint,
+  stricter,
+  type ApprovalPoint,
+} from './approval.ts';
+import { decide, type MatchingRule } from './decide.ts';
 import { hintsOf } from './hints.ts';
 import { refused, type Refusal } from './refusal.ts';
 import { Remembered, type RememberedTools } from './remembered.ts';
@@ -21,14 +29,14 @@ import { compileRule, type CompiledRule, type Rule } from './rule.ts';
 /** Compiles the rules; each session has a gate that applies them. */
 export function createPolicy(rules: readonly Rule[]): Policy {
   const compiled = rules.map(compileRule);
-  return { gateFor: (parts) => new CallGate(compiled, parts) };
+  return { gateFor: (parts) => new PolicyGate(compiled, parts) };
 }
 
 export interface Policy {
-  gateFor: (parts: GateParts) => CallGate;
+  gateFor: (parts: PolicyGateParts) => PolicyGate;
 }
 
-export interface GateParts {
+export interface PolicyGateParts {
   principal: string;
   interactions: InteractionRouter;
   questionTimeoutMs: number;
@@ -51,13 +59,13 @@ interface Sending {
 /** So many tools are remembered with the rules that concern them; clients can make up names. */
 const MAX_TOOLS = 10_000;
 
-export class CallGate {
+export class PolicyGate {
   readonly remembered: Remembered;
   readonly #rules: readonly CompiledRule[];
   readonly #candidates = new Map<string, readonly CompiledRule[]>();
-  readonly #parts: GateParts;
+  readonly #parts: PolicyGateParts;
 
-  constructor(rules: readonly CompiledRule[], parts: GateParts) {
+  constructor(rules: readonly CompiledRule[], parts: PolicyGateParts) {
     this.#rules = rules;
     this.#parts = parts;
     const { remembered: stored, configOf, onRemembered: changed } = parts;
@@ -71,10 +79,14 @@ export class CallGate {
     return this.#passOnce(call, verdict, sending);
   }
 
-  async #passOnce(call: LiveCall, deciding: Verdict | Promise<Verdict>, sending: Sending): Promise<CallOutcome> {
+  async #passOnce(
+    call: LiveCall,
+    deciding: MatchingRule | Promise<MatchingRule>,
+    sending: Sending,
+  ): Promise<CallOutcome> {
     const { request } = call;
     const { server, tool } = request;
-    let verdict: Verdict;
+    let verdict: MatchingRule;
     try {
       verdict = await deciding;
     } catch (error) {
@@ -86,7 +98,7 @@ export class CallGate {
     if (isRemembered) return sending.send();
     this.#parts.log.info('rule_matched', { server, tool, rule: index, then: rule.then });
     if (rule.then === 'deny') return refused(request, { why: 'rule' }, rule);
-    const argumentsHash = hashOf(request);
+    const argumentsHash = approvalHash(request);
     if (call.approved === argumentsHash) return sending.send();
     sending.keep(resumePoint(argumentsHash, rule, request));
     return this.#ask(call, { ...rule, argumentsHash }, sending.send);
@@ -131,12 +143,12 @@ export class CallGate {
     return send();
   }
 
-  #verdictOn({ server, tool, args }: CallRequest): Verdict | Promise<Verdict> {
+  #verdictOn({ server, tool, args }: CallRequest): MatchingRule | Promise<MatchingRule> {
     const candidates = this.#rulesFor(server, tool);
     const verdict = decide(candidates, args, undefined);
     if (verdict !== 'hints') return verdict;
     const annotations = this.#parts.annotationsOf(server, tool);
-    const withHints = (known: unknown): Verdict => {
+    const withHints = (known: unknown): MatchingRule => {
       const decided = decide(candidates, args, hintsOf(known));
       return decided === 'hints' ? undefined : decided;
     };
@@ -164,7 +176,7 @@ export class CallGate {
     const { log, questionTimeoutMs } = this.#parts;
     const { server, tool } = request;
     const { argumentsHash, approver, timeoutMs = questionTimeoutMs } = asked;
-    if (hashOf(request) !== argumentsHash) {
+    if (approvalHash(request) !== argumentsHash) {
       return refused(
         request,
         { why: 'unanswered', reason: 'its arguments differ from those in the approval request' },
@@ -242,4 +254,5 @@ function unreadable(error: unknown): CallOutcome {
   return { kind: 'unreachable', reason, ...(failure !== undefined && { failure }) };
 }
 
-const isAllowed = (verdict: Verdict): verdict is undefined => verdict === undefined || verdict.rule.then === 'allow';
+const isAllowed = (verdict: MatchingRule): verdict is undefined =>
+  verdict === undefined || verdict.rule.then === 'allow';

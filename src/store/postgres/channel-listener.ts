@@ -1,11 +1,11 @@
-/** The connection that lasts as long as the store is open: other gateways tell something on it. Comes back by itself. */
+/** The connection that stays open as long as the store, and on which other gateways send notices. It is reopened when it is lost. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { within } from '../../lib/timers.ts';
 import { ACCOUNTS_CHANNEL, HISTORY_CHANNEL, SERVERS_CHANNEL, WORK_CHANNEL } from './channels.ts';
 import { type Database, RETRY_MS } from './database.ts';
-import type { Client } from './driver.ts';
+import type { PostgresClient } from './driver.ts';
 
 const RETURN_MS = 1000;
 /** Without an answer by then the connection hangs. */
@@ -13,7 +13,7 @@ const ANSWER_MS = 3000;
 
 const CHANNELS = [SERVERS_CHANNEL, WORK_CHANNEL, HISTORY_CHANNEL, ACCOUNTS_CHANNEL];
 
-export interface PresenceOptions {
+export interface ChannelListenerOptions {
   db: Database;
   log: Log;
   /** Told the id of the gateway that changed servers; nothing if something may have been missed. */
@@ -26,24 +26,24 @@ export interface PresenceOptions {
   onAccounts: (notice: string | undefined) => void;
 }
 
-export class Presence {
-  readonly #options: PresenceOptions;
+export class ChannelListener {
+  readonly #options: ChannelListenerOptions;
   readonly #closing = new AbortController();
-  #client: Client | undefined;
+  #client: PostgresClient | undefined;
   /** The database cannot be reached, for longer than a moment. */
   isAway = false;
 
-  private constructor(options: PresenceOptions) {
+  private constructor(options: ChannelListenerOptions) {
     this.#options = options;
   }
 
-  static async open(options: PresenceOptions): Promise<Presence> {
-    const presence = new Presence(options);
+  static async open(options: ChannelListenerOptions): Promise<ChannelListener> {
+    const listener = new ChannelListener(options);
     try {
-      await presence.#connect();
-      return presence;
+      await listener.#connect();
+      return listener;
     } catch (error) {
-      await presence.close();
+      await listener.close();
       throw error;
     }
   }
@@ -61,7 +61,7 @@ export class Presence {
       max: 1,
       onnotify: (channel, gateway) => this.#told(channel, gateway),
       onclose: () => {
-        if (isUsed) void this.#comeBack(client);
+        if (isUsed) void this.#reconnect(client);
         isUsed = false;
       },
     });
@@ -83,7 +83,7 @@ export class Presence {
     else onAccounts(gateway);
   }
 
-  async #comeBack(lost: Client): Promise<void> {
+  async #reconnect(lost: PostgresClient): Promise<void> {
     void lost.end({ timeout: 0 });
     const { log, db } = this.#options;
     const { signal } = this.#closing;
@@ -103,7 +103,7 @@ export class Presence {
   }
 }
 
-async function listen(client: Client): Promise<true> {
+async function listen(client: PostgresClient): Promise<true> {
   for (const channel of CHANNELS) await client.unsafe(`LISTEN ${channel}`);
   return true;
 }

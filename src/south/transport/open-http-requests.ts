@@ -24,7 +24,7 @@ export class OpenRequest {
 }
 
 /** Our requests over HTTP that have no answer yet. */
-export class OpenRequests {
+export class OpenHttpRequests {
   readonly #open = new InFlight<RequestId, OpenRequest>();
   /** Requests whose answers will not come, although the server may still work on them. */
   readonly #abandoned = new Set<RequestId>();

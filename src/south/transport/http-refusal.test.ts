@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusal } from './refusal.ts';
+import { refusal } from './http-refusal.ts';
 
 const ORIGIN = 'http://127.0.0.1:1';
 const rpc = (message: unknown) => JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message } });

@@ -11,7 +11,7 @@ import { TestClock } from '../../tests/support/test-clock.ts';
 import type { ServerTask } from '../core/ports.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { RpcError } from '../lib/rpc-error.ts';
-import { RECEIVER_CAPABILITY, TaskReceiver } from './receiver.ts';
+import { RECEIVER_CAPABILITY, TaskReceiver } from './task-receiver.ts';
 
 const RELATED = 'io.modelcontextprotocol/related-task';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -58,7 +58,7 @@ export interface Admitted {
   expires?: number;
 }
 
-export class Access {
+export class ConsoleAccess {
   readonly #parts: AccessParts;
   readonly #limit: SignInLimit;
   #cookies: Promise<Cookies> | undefined;

@@ -1,12 +1,12 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { TestClock } from '../../../tests/support/test-clock.ts';
-import { OpenRequests } from './open-requests.ts';
+import { OpenHttpRequests } from './open-http-requests.ts';
 
 const CANCEL: JSONRPCMessage = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
 
 test('T-4: a request that waits for its connection is dropped in place of its cancellation', () => {
-  const requests = new OpenRequests(new TestClock());
+  const requests = new OpenHttpRequests(new TestClock());
   const request = requests.begin(1);
   expect(requests.dropUnsent(1)).toBe(true);
   expect(request.dropped).toBe(true);
@@ -15,7 +15,7 @@ test('T-4: a request that waits for its connection is dropped in place of its ca
 });
 
 test('T-4: a request that the server has taken is dropped with its cancellation', () => {
-  const requests = new OpenRequests(new TestClock());
+  const requests = new OpenHttpRequests(new TestClock());
   const request = requests.begin(1);
   request.state = 'taken';
   requests.cancelled(1, CANCEL);
@@ -25,7 +25,7 @@ test('T-4: a request that the server has taken is dropped with its cancellation'
 
 test('T-4: a request that its cancellation may have overtaken stays open for a while, to be cancelled again', () => {
   const clock = new TestClock();
-  const requests = new OpenRequests(clock);
+  const requests = new OpenHttpRequests(clock);
   const request = requests.begin(1);
   request.state = 'sent';
   expect(requests.dropUnsent(1)).toBe(false);
@@ -37,7 +37,7 @@ test('T-4: a request that its cancellation may have overtaken stays open for a w
 });
 
 test('B-3: requests without an answer are told once, the open ones only when the connection ends', () => {
-  const requests = new OpenRequests(new TestClock());
+  const requests = new OpenHttpRequests(new TestClock());
   for (const id of [1, 2, 3]) requests.begin(id);
   requests.end(1);
   requests.abandon(2);
