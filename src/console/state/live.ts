@@ -110,7 +110,7 @@ async function leaveFor(path: string): Promise<boolean> {
 /** The gateway does not know the person any more; or another window has signed in as somebody else, whom this one follows. */
 function refused(): void {
   if (isPageKeyOld()) void start();
-  else signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.');
+  else signedOut('You are no longer signed in: your session has ended, or the gateway has a new key.');
 }
 
 /** With a key that the person has typed, or that came with a link, which anybody may have sent. */
@@ -194,7 +194,7 @@ globalThis.addEventListener?.('visibilitychange', follow);
 function onLink(now: Link): void {
   const before = link.get();
   link.set(now);
-  if (now.state === 'lost' && before.state === 'live') announce('Connection to the gateway lost. Trying again.');
+  if (now.state === 'lost' && before.state === 'live') announce('Connection to the gateway lost. Reconnecting.');
   if (now.state === 'live' && before.state === 'lost') announce('Connected to the gateway again.');
 }
 

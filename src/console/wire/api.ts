@@ -17,7 +17,8 @@ export class ApiError extends Error {
 
   constructor(status: number, body: unknown) {
     const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
-    const message = typeof error['message'] === 'string' ? error['message'] : `The gateway answered ${status}.`;
+    const message =
+      typeof error['message'] === 'string' ? error['message'] : `The gateway responded with status ${status}.`;
     super(sentence(message));
     this.status = status;
     this.code = typeof error['code'] === 'string' ? error['code'] : '';
