@@ -29,7 +29,7 @@ const CANCEL_MS = 3000;
 const CONFIRM_MS = 1500;
 const CONFIRM_POLL_MS = 200;
 
-const ASKS_ONCE = 'It cannot be left running: servers of the older protocol do not repeat a question.';
+const ASKS_ONCE = 'You cannot leave it running: servers of the older protocol do not repeat a question.';
 
 /** Follows a call or an existing task to its end: shows progress and answers questions. */
 export async function followCall(session: ServerSession, followed: FollowedCall): Promise<CallToolResult> {
@@ -157,8 +157,7 @@ class CallFollower {
   }
 
   #farewell(): string {
-    if (this.#away)
-      return 'stopped waiting; the connection is lost, so it is unknown whether the server still has the task';
+    if (this.#away) return 'stopped waiting; the connection is lost, so the server may no longer have the task';
     return this.#followed.taskId === undefined ? 'left running' : 'stopped waiting; the task continues';
   }
 

@@ -16,5 +16,5 @@ export async function askToSignIn(
   screen.note(url);
   const trouble = browser ? await openLink(url) : undefined;
   if (trouble !== undefined) screen.note(`The browser could not be opened (${trouble}): open the link yourself.`);
-  screen.live?.show('waiting until you have signed in');
+  screen.live?.show('waiting for you to sign in');
 }

@@ -82,7 +82,7 @@ export class CommandAccount {
     let stop = (): void => {};
     const done = new Promise<void>((resolve, reject) => {
       const late = setTimeout(
-        () => reject(new Failure('unanswered', `nobody signed in to ${server} in time`)),
+        () => reject(new Failure('unanswered', `the sign-in to ${server} was not completed in time`)),
         Math.min(2 ** 31 - 1, Math.max(0, signIn.expiresAt - Date.now())),
       );
       const forget = accounts.watch((who, where) => {

@@ -66,8 +66,8 @@ async function inStore(line: CommandLine): Promise<AccountPlace> {
     const found = config.servers.get(server);
     if (found !== undefined && 'url' in found) return found;
     const names = [...config.servers].flatMap(([name, each]) => ('url' in each ? [name] : []));
-    const list = names.length === 0 ? 'it has none with a URL' : `those with a URL are ${names.join(', ')}`;
-    const why = found === undefined ? 'is not in the config file' : 'is a command, where nobody signs in';
+    const list = names.length === 0 ? 'no server in it has a URL' : `the servers with a URL are ${names.join(', ')}`;
+    const why = found === undefined ? 'is not in the config file' : 'is a command, which needs no sign-in';
     throw new Failure('config', `'${server}' ${why}; ${list}`);
   };
   return {
@@ -81,8 +81,8 @@ async function inStore(line: CommandLine): Promise<AccountPlace> {
       if (!isShared && (Object.keys(tokens).length > 0 || issuers.length > 0)) {
         throw new Failure(
           'refused',
-          `no gateway is running, so it is not known for whom to sign in: the config has auth.tokens or auth.issuers, and each ` +
-            `person has their own account. Start it with meanwhile serve, then: meanwhile login ${server} --token TOKEN`,
+          `no gateway is running, so the user is unknown: with auth.tokens or auth.issuers in the config, each user has their ` +
+            `own account. Start the gateway with meanwhile serve, then: meanwhile login ${server} --token TOKEN`,
         );
       }
       const signIn = await asFailure(accounts.signIn({ principal, server, config: found }));

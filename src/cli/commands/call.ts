@@ -120,7 +120,7 @@ export async function showOutcome(
   return TOOL_ERROR;
 }
 
-const UNANSWERED = 'answer it with --answer, or call from a terminal';
+const UNANSWERED = 'use --answer, or call the tool from a terminal';
 
 /** A call is no success if a prepared answer did not fit or a question was left unanswered. */
 function answersMissing(

@@ -49,11 +49,11 @@ function questionIn({ operands, flags }: CommandLine): string | undefined {
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
   if (id !== undefined && /^https?:/i.test(id))
     throw new UsageError(`give the address of the gateway with --url ${id}`);
-  if (id !== undefined && flags.follow) throw new UsageError('--follow is for all questions, not for one');
+  if (id !== undefined && flags.follow) throw new UsageError('--follow applies to all questions, not to a single one');
   if (flags.answer !== undefined && id === undefined) {
-    throw new UsageError(`--answer is for one question: meanwhile inbox <id> --answer '…'`);
+    throw new UsageError(`--answer applies to a single question: meanwhile inbox <id> --answer '…'`);
   }
-  if ((flags.answer?.length ?? 0) > 1) throw new UsageError('a question takes one --answer');
+  if ((flags.answer?.length ?? 0) > 1) throw new UsageError('only one --answer is allowed');
   return id;
 }
 
@@ -182,7 +182,7 @@ async function answerAll(box: Inbox, following: boolean): Promise<number> {
     if (waiting.every(({ id }) => seen.later.has(id))) {
       if (!following) return RESULT;
       screen.live?.show('waiting for questions');
-      screen.live?.update({ message: 'Ctrl-C ends' });
+      screen.live?.update({ message: 'Ctrl-C quits' });
       await open.change();
       screen.live?.hide();
       continue;
@@ -241,7 +241,7 @@ async function choose(
       label: `${placeOf(question)}: ${subjectOf(question)}`,
       hint: waitOf(question),
     })),
-    { value: undefined, label: 'None of them', hint: 'leave them open; also Esc' },
+    { value: undefined, label: 'None', hint: 'leave them open; also Esc' },
   ];
   const count = `${waiting.length}${more ? ' and more' : ''}`;
   const chosen = await prompter.choose(ending, `${count} open questions, oldest first`, options);

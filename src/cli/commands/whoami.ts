@@ -22,10 +22,10 @@ export async function whoami(line: CommandLine): Promise<number> {
       return RESULT;
     }
     screen.printOwn(
-      `You are ${cleanLine(principal)} at ${where}${operator ? ', and see what belongs to everybody' : ''}.`,
+      `You are ${cleanLine(principal)} at ${where}${operator ? ', an operator who sees the data of all users' : ''}.`,
     );
     if (accounts.length === 0)
-      screen.printOwn('Nobody is signed in at a server. Sign in with: meanwhile login <server>');
+      screen.printOwn('You are not signed in to any server. Sign in with: meanwhile login <server>');
     else {
       const own = accounts.every((account) => isOf(account, place));
       const rows = accounts.map((account) => [

@@ -59,7 +59,7 @@ export async function gatewayAddress(line: CommandLine, operand: string | undefi
   const base = configuredBase(settings);
   if (base === undefined) {
     throw new UsageError(
-      `the config file does not fix the port (port 0); give the address of the gateway, as in meanwhile ${line.command} http://127.0.0.1:8080`,
+      `the config file has no fixed port (port 0); give the address of the gateway, as in meanwhile ${line.command} http://127.0.0.1:8080`,
     );
   }
   return { base, token: token ?? configuredToken(settings) };

@@ -151,7 +151,7 @@ export class ApiClient {
     const code = codeOf(cause);
     const reason = typeof code === 'string' ? code : messageOf(cause ?? error);
     const fix = 'start one with meanwhile serve, or give its address with --url http://HOST:PORT';
-    return new Failure('unreachable', `no gateway answers at ${this.where} (${reason}); ${fix}`);
+    return new Failure('unreachable', `no gateway is reachable at ${this.where} (${reason}); ${fix}`);
   }
 
   async #refusal(response: Response): Promise<Failure> {
@@ -172,7 +172,7 @@ export class ApiClient {
   #tooOld(status: number): Failure {
     return new Failure(
       'refused',
-      `${this.where} has no API for this command (HTTP ${status}): it is not a gateway, or its version is too old; update it, and ` +
+      `${this.where} has no API for this command (HTTP ${status}): it is not a gateway, or its version is too old; update and ` +
         'restart it',
     );
   }

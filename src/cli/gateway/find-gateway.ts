@@ -66,7 +66,7 @@ function notRunning({ command, flags }: CommandLine): Failure {
 function noKey(base: string, { command }: CommandLine): Failure {
   return new Failure(
     'refused',
-    `the gateway at ${base} needs a token, because this user has no key for it; give the token with ` +
-      `--token, or in MEANWHILE_TOKEN. A gateway on this machine is found without an address: meanwhile ${command} [--config FILE] [--store PATH]`,
+    `the gateway at ${base} requires a token, because this user has no key for it; pass it with ` +
+      `--token or MEANWHILE_TOKEN. A gateway on this machine needs no address: meanwhile ${command} [--config FILE] [--store PATH]`,
   );
 }

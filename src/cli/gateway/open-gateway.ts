@@ -18,7 +18,7 @@ export async function openGateway(line: CommandLine, operand?: string): Promise<
 /** For commands that show nothing else: without a history the API has no questions and calls. */
 export function assertHistory({ api, me }: OpenGateway): void {
   if (me.history.keepMs > 0) return;
-  throw new Failure('refused', `${noHistory(api.where)}; remove the setting, and restart the gateway`);
+  throw new Failure('refused', `${noHistory(api.where)}; remove the setting and restart the gateway`);
 }
 
 export const noHistory = (where: string): string =>

@@ -35,9 +35,9 @@ const ENDED: Record<Exclude<QuestionStatus, 'open'>, string> = {
 const VIA: Record<string, string> = {
   console: 'in the console',
   terminal: 'in a terminal',
-  link: 'with a link in a message',
+  link: 'through a link in a message',
   client: 'in its client',
-  tools: 'with hub tools',
+  tools: 'through the hub tools',
 };
 
 /** Answers that no person gave. */

@@ -130,7 +130,7 @@ const isQuestion = (value: unknown): value is Question => isObject(value) && 'st
 
 const THANKS: Partial<Record<Question['status'], string>> = {
   declined: 'Declined.',
-  cancelled: 'Cancelled: the question stays unanswered.',
+  cancelled: 'Dismissed without an answer.',
   rejected: 'Rejected.',
 };
 
@@ -150,6 +150,6 @@ function contextOf(question: Question): string {
   return [
     ...(tool === undefined ? [] : [shortenText(`in ${cleanLine(tool)}${given}`, LONGEST_ARGUMENTS)]),
     `called by ${callerOf(question)}; waiting for ${waitOf(question)}`,
-    ...(presented ? ['the client shows the question, too: the first answer counts'] : []),
+    ...(presented ? ['the client also shows this question; the first answer counts'] : []),
   ].join('\n');
 }

@@ -41,7 +41,7 @@ export async function confirm(count: number, { yes }: Flags, screen: Screen): Pr
   if (!screen.attended) {
     throw new Failure(
       'unanswered',
-      `nothing was changed: there is no terminal to confirm on; --yes makes ${these} without asking`,
+      `nothing was changed: there is no terminal for the confirmation; --yes makes ${these} without asking`,
     );
   }
   const asked = await new Prompter().choose(new AbortController().signal, `Make ${these}?`, [

@@ -87,7 +87,7 @@ const claudeDesktop: Client = {
   endpoint: 'hub',
   // It reads only commands from its file; servers with a URL are connectors of the account.
   entryFor: (start) => ('command' in start ? entryWith('url')(start) : undefined),
-  afterwards: 'quit and start Claude Desktop',
+  afterwards: 'quit and restart Claude Desktop',
 };
 
 // --- Editors ---
@@ -99,7 +99,7 @@ const cursor: Client = {
   format: jsonFormat('mcpServers', 'jsonc'),
   endpoint: 'hub',
   entryFor: entryWith('url'),
-  afterwards: 'restart Cursor, and switch meanwhile on in its settings',
+  afterwards: 'restart Cursor and enable meanwhile in its settings',
 };
 
 function vscodeFolder(machine: Machine): string {
@@ -141,7 +141,7 @@ const zed: Client = {
   format: jsonFormat('context_servers', 'jsonc'),
   endpoint: 'hub',
   entryFor: entryWith('url'),
-  afterwards: 'Zed reads it at once',
+  afterwards: 'Zed uses it immediately',
 };
 
 // --- Agents in a terminal ---

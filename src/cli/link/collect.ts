@@ -72,18 +72,18 @@ class Collector implements Collected {
     if (isMeanwhile(entry)) return remark('left out', ': it is Meanwhile itself');
     const name = nameFor(given);
     const same = this.#sameAs(name, entry);
-    if (same !== undefined) return remark('left out', `: the same as ${same}`);
+    if (same !== undefined) return remark('left out', `: it is the same as ${same}`);
     const other = this.#existing[name] === undefined ? this.#origin.get(name) : 'the config file';
     if (other !== undefined) {
       return remark('problem', `: ${other} has another server of this name; rename one of them`);
     }
     this.servers.set(name, entry);
     this.#origin.set(name, title);
-    remark('added', name === given ? '' : `: as ${name}, because a name has only A-Z a-z 0-9 _ . - and spaces`);
+    remark('added', name === given ? '' : `: as ${name}, because names may only contain A-Z a-z 0-9 _ . - and spaces`);
     for (const note of notes) remark('note', `: ${note}`);
     const unset = variables.filter((variable) => !this.#env[variable]);
     if (unset.length > 0) {
-      remark('note', `: needs ${unset.join(', ')} in the environment of Meanwhile; empty as long as it is not set`);
+      remark('note', `: needs ${unset.join(', ')} in the environment of Meanwhile; empty while it is not set`);
     }
   }
 

@@ -39,7 +39,7 @@ export function readText(file: string): string | undefined {
     throw new NotUnderstood(`it cannot be read: ${messageOf(error)}`);
   }
   const text = bytes.toString('utf8');
-  if (!Buffer.from(text, 'utf8').equals(bytes)) throw new NotUnderstood('it is not text in UTF-8');
+  if (!Buffer.from(text, 'utf8').equals(bytes)) throw new NotUnderstood('it is not UTF-8 text');
   return text;
 }
 
@@ -71,7 +71,7 @@ function writeNew(file: string, text: string, old: Stats | undefined): void {
     writeFileSync(fd, text);
     fsyncSync(fd);
     const { size, uid, gid } = fstatSync(fd);
-    if (size !== Buffer.byteLength(text)) throw new Error('only a part could be written; is the disk full?');
+    if (size !== Buffer.byteLength(text)) throw new Error('only part of it could be written; is the disk full?');
     if (old !== undefined && (old.uid !== uid || old.gid !== gid)) fchownSync(fd, old.uid, old.gid);
   } finally {
     closeSync(fd);

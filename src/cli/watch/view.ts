@@ -69,7 +69,7 @@ export function workSection(calls: readonly Call[], { columns, now }: ViewOption
   const waiting = calls.filter(({ status }) => status === 'waiting').length;
   const counts = [`${calls.length - waiting} running`, ...(waiting > 0 ? [`${waiting} waiting`] : [])].join(', ');
   return {
-    heading: calls.length === 0 ? 'nothing is running' : `calls: ${counts}`,
+    heading: calls.length === 0 ? 'no running calls' : `calls: ${counts}`,
     rows: calls.map((call) => [
       placeOf(call),
       showDuration(Math.max(0, now - call.startedAt)),
@@ -82,7 +82,7 @@ export function workSection(calls: readonly Call[], { columns, now }: ViewOption
 
 export function endedSection(calls: readonly Call[], { style, now }: ViewOptions): Section {
   return {
-    heading: calls.length === 0 ? 'nothing has ended yet' : 'ended',
+    heading: calls.length === 0 ? 'no ended calls' : 'ended',
     rows: calls.map((call) => [
       placeOf(call),
       `${showDuration(Math.max(0, now - (call.endedAt ?? now)))} ago`,
