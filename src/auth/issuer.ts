@@ -106,7 +106,7 @@ export class Issuer {
     for (const [name, value] of Object.entries(claims)) {
       const { [name]: found } = payload;
       if (found !== value && !(Array.isArray(found) && found.includes(value))) {
-        throw refused(`its claim '${name}' is not the one that is required here`);
+        throw refused(`its claim '${name}' does not have the required value`);
       }
     }
     return this.#bearer(payload);

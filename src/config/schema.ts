@@ -174,7 +174,7 @@ const auditSettings = group('The audit record.', {
     .enum(['hash', 'keep', 'none'])
     .default('hash')
     .describe(
-      'What lines have of arguments, questions and answers: `hash` their SHA-256, `keep` also the contents up to 64 KiB, `none` neither.',
+      'What lines record of arguments, questions and answers: `hash` their SHA-256, `keep` also the contents up to 64 KiB, `none` neither.',
     ),
 });
 

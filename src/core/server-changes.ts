@@ -50,7 +50,7 @@ export class ServerChanges {
     if (before && isSameServer(before.config, given)) {
       const info = await orUnreachable(
         caller.connection(name).ready(),
-        `server '${name}' is configured like this, but cannot be reached`,
+        `server '${name}' already has this configuration, but cannot be reached`,
       );
       return { info, tools: await caller.catalog(name).list('tools') };
     }

@@ -254,7 +254,7 @@ export class Dispatcher {
     const { clock, log, observed, plan, settings, store } = this.#parts;
     const { id, target, attempts } = notice;
     observed.observer?.notificationSent(labelOf(target), 'given_up');
-    log.warn('notification_given_up', { target, id, attempts, error: error ?? 'its time is over' });
+    log.warn('notification_given_up', { target, id, attempts, error: error ?? 'it expired' });
     const next = settings.targets[target]?.escalate?.to;
     await this.#write(async () => {
       if (next !== undefined && clock.now() < (questionEnd(notice) ?? Infinity)) {
@@ -315,7 +315,7 @@ export class Dispatcher {
         log.error('notifications_dropped', {
           target: labelOf(target),
           count,
-          fix: 'too many wait; is the target down?',
+          fix: 'too many notifications are queued; is the target down?',
         });
         await countDropped(store, clock.now(), count);
       }

@@ -99,7 +99,7 @@ export class ServerChannel implements CallChannel {
   async taskSupport(tool: string, signal?: StopSignal): Promise<TaskSupport> {
     signal?.throwIfAborted();
     // Other calls may wait for the list, too.
-    await unlessAborted(this.#readTools(), signal, () => new Error('the call does not wait any more'));
+    await unlessAborted(this.#readTools(), signal, () => new Error('the call no longer waits'));
     return this.#toolFacts.known(tool).taskSupport;
   }
 

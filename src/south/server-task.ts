@@ -43,7 +43,7 @@ export function taskOffer(modern: boolean, capabilities: Record<string, unknown>
 
 /** Reads a task as either generation writes it. */
 export function readServerTask(value: unknown, from: string): ServerTask {
-  if (!isObject(value)) throw new ProtocolViolation(`the server's answer to ${from} is no task`);
+  if (!isObject(value)) throw new ProtocolViolation(`the server's answer to ${from} is not a task`);
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = value;
   if (typeof taskId !== 'string' || taskId === '') {
     throw new ProtocolViolation(`the server's answer to ${from} is a task without a taskId`);

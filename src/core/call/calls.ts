@@ -268,7 +268,7 @@ export class Calls {
       return;
     }
     if (this.#isHidden(task)) {
-      lost('gateway restarted: the access rules do not allow this tool any more');
+      lost('gateway restarted: the access rules no longer allow this tool');
       return;
     }
     let connection: Connection;

@@ -54,7 +54,7 @@ export function withinLimit(outcome: CallOutcome, resultBytes: number): CallOutc
   if (outcome.kind !== 'result') return { ...outcome, reason: shortenText(outcome.reason) };
   const bytes = roughSize(outcome.result, resultBytes);
   if (bytes <= resultBytes) return outcome;
-  const message = `the result is larger than limits.resultBytes = ${resultBytes}; raise it to receive such results`;
+  const message = `the result is larger than limits.resultBytes = ${resultBytes}; raise the limit to receive such results`;
   return { kind: 'error', error: { code: -32000, message } };
 }
 

@@ -60,7 +60,7 @@ export function askedAgain(
 /** It is not known who gave an answer before the program was started again. */
 export function assertStillCounts({ approval: asked }: Interaction, approval: Approval | undefined): void {
   if (approval?.approver !== 'person' || asked?.approver === 'person') return;
-  throw new Error('a rule wants a person to decide by now, and the answer was given before');
+  throw new Error('a rule now requires a person to decide, and the answer was given before that');
 }
 
 export function linkOf({ callId, taskId, candidates, othersEnded }: IncomingQuestion): Link {

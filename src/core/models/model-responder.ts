@@ -91,7 +91,7 @@ export class ModelResponder {
         interactions.refuse(id, { code: NOT_ANSWERED, message: 'a person refused the sampling request' });
         return;
       }
-      if (decision === 'undecided') throw new NotDecided('no person decided whether it gets the prompt');
+      if (decision === 'undecided') throw new NotDecided('no person decided whether to send it the prompt');
     }
     // Another gateway may have the session by now, and asks the model itself.
     if (over.aborted || store.isLost) return;

@@ -126,7 +126,7 @@ export class CallGate {
     }
     if (rule?.then === 'deny') return refused(request, { why: 'rule' }, rule);
     if (rule?.then === 'ask' && rule.approver === 'person' && approver !== 'person') {
-      return refused(request, { why: 'unanswered', reason: 'a rule wants a person to decide by now' }, rule);
+      return refused(request, { why: 'unanswered', reason: 'a rule now requires a person to decide' }, rule);
     }
     return send();
   }

@@ -91,7 +91,7 @@ export class Catalog {
     }
     throw new GatewayError(
       'TOOL_ERR_SERVER_UNREACHABLE',
-      'the server changes its list of tools all the time; try again later',
+      'the server keeps changing its list of tools; try again later',
     );
   }
 

@@ -373,7 +373,7 @@ export class Session {
     if (this.preferences.othersThan(server, uri) >= subscriptionsPerServer) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
-        `this session has ${subscriptionsPerServer} subscriptions at '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,
+        `this session has ${subscriptionsPerServer} subscriptions on '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,
       );
     }
     const result = await this.connection(server).subscribe(uri, signal);

@@ -184,7 +184,7 @@ class SharedServer implements ConnectionSink {
     const owner = question.callId === undefined ? undefined : this.#ownerOf(question.callId);
     const asked = (owner ? [owner] : this.#mayHaveAsked(question)).filter((member) => !member.closed);
     const [first, ...others] = asked;
-    if (first === undefined) throw new Error('no session has an open request at this server, so no client can answer');
+    if (first === undefined) throw new Error('no session has an open request to this server, so no client can answer');
     if (others.length === 0) return first.sink.question(question);
     const shared = new SharedQuestion(question, asked);
     this.#questions.add(shared);

@@ -18,7 +18,7 @@ import { Receiver, type Received } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
 
 const REACHABLE_FIX =
-  'give the address at which other gateways reach this one with --advertise; it must lead straight to this gateway, or through a ' +
+  'set the address at which other gateways reach this one with --advertise; it must lead directly to this gateway, or through a ' +
   'proxy that does not buffer';
 
 export interface ClusterParts {
@@ -63,7 +63,7 @@ export class Cluster {
         throw new GatewayError(
           'TOOL_ERR_INVALID_ARGUMENT',
           `another gateway already answers at ${address}, the address that this gateway advertises; ` +
-            'give each gateway an address of its own with --advertise',
+            'give each gateway its own address with --advertise',
         );
       case 'unknown': {
         log.warn('advertise_unreachable', { address, error: answering.why, fix: REACHABLE_FIX });

@@ -232,7 +232,7 @@ export class Access {
   #lacksScope(needed: Scope): ApiError {
     const { resource } = this.#parts.guard;
     const name = resource?.scopes ? resource.scopes[needed] : needed;
-    const message = `you may look, but not do this: your account lacks the scope ${name}; sign in again once it has it`;
+    const message = `your account may not do this: it lacks the scope ${name}; sign in again once it has the scope`;
     return new ApiError(403, 'not_allowed', message);
   }
 

@@ -122,11 +122,11 @@ export class ConsoleLogin {
     const { logins, clock, base } = this.#parts;
     const pending = await this.#carried<Pending>(req, PENDING);
     if (pending === undefined) {
-      throw refused('it has taken too long, was completed before, or was begun in another browser');
+      throw refused('it took too long, was already completed, or was started in another browser');
     }
     // Also where a browser kept the cookie: a link from its history must not sign in again.
     if (parameters.get('state') === pending.state && !(await this.#isFirst(pending.state, PENDING_MS))) {
-      throw refused('it was completed before');
+      throw refused('it was already completed');
     }
     const { principal, facts, scope, idToken, sessionMs } = await logins.complete(pending, parameters);
     const { issuer, to } = pending;
@@ -244,7 +244,7 @@ function fragmentFor(to: string, key?: string): string {
 function tooMuch(chars: number): GatewayError {
   return new GatewayError(
     'TOOL_ERR_LIMIT',
-    `Your account has more of what "access" and "quotas" look for than a cookie can hold (${chars} characters, at most ${MOST_FACTS_CHARS}). Ask an operator to use narrower patterns for claims there.`,
+    `Your account has more scopes and claims for "access" and "quotas" than a cookie can hold (${chars} characters, at most ${MOST_FACTS_CHARS}). Ask an operator to use narrower patterns for claims.`,
   );
 }
 

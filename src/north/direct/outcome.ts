@@ -28,7 +28,7 @@ export function resultOf(task: Task): CallResult {
 
 /** Only the end of the session cuts the wait for a call short. Made again, its work would be done twice. */
 export function leftRunning({ id, server, tool }: Task): RpcError {
-  const message = `the gateway is shutting down; the call goes on as task ${id}: do not repeat it`;
+  const message = `the gateway is shutting down; the call continues as task ${id}: do not repeat it`;
   return fromGateway(new GatewayError('TOOL_ERR_SHUTTING_DOWN', message, { server, tool, task: id }));
 }
 

@@ -115,7 +115,7 @@ export class HttpListener {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => {
         const { code } = error;
-        const inUse = `port ${port} on ${host} is in use; choose another \`port\` (0 = any free one)`;
+        const inUse = `port ${port} on ${host} is in use; choose another \`port\` (0 selects any free port)`;
         // With its code, so that a program can name the flag instead.
         reject(code === 'EADDRINUSE' ? Object.assign(new Error(inUse), { code }) : error);
       });

@@ -38,7 +38,7 @@ export async function answerNeighbour(
     // The console answers those.
     case 'console':
     default:
-      throw new Error('a gateway of another version asks for something unknown');
+      throw new Error('a gateway of another version sent an unknown request');
   }
 }
 

@@ -54,7 +54,7 @@ export class StdioConnection {
   receive(message: Message): void {
     if (this.#legacy !== undefined) this.#legacy.peer.receive(message);
     else if (this.#era === 'legacy') this.#waiting.push(message);
-    else if (!('method' in message)) this.#onMistake('a response to no request');
+    else if (!('method' in message)) this.#onMistake('a response to an unknown request');
     else if (isLegacy(message) && this.#era === 'undecided') void this.#beginLegacy(message);
     else if (isRequest(message)) this.#modernRequest(message);
     else this.#modernNotification(message);

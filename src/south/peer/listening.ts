@@ -42,7 +42,7 @@ export async function listen(
     () => 'ended' as const,
     () => (given.signal.aborted ? ('closed' as const) : ('lost' as const)),
   );
-  const before = ended.then(() => Promise.reject(new Error('the server ended the stream before it acknowledged it')));
+  const before = ended.then(() => Promise.reject(new Error('the server ended the stream before acknowledging it')));
   try {
     const honoured = await Promise.race([acknowledged.filter, before]);
     return { uris: urisIn(honoured), closed, close: () => close() };

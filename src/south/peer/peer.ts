@@ -259,7 +259,7 @@ export class Peer {
     const { id, method } = request;
     if (this.isModern) {
       // Without sessions, servers ask in their results.
-      this.onerror?.(new Error(`dropped a request of the server: its protocol has none (${method})`));
+      this.onerror?.(new Error(`dropped a request from the server: its protocol has no server requests (${method})`));
       return;
     }
     const withdrawn = new AbortController();

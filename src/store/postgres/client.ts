@@ -52,7 +52,7 @@ export class RoutedClient implements Client {
         if (code === NOT_WANTED || code === READ_ONLY) this.#route.leave(host);
         if (code !== NOT_WANTED) throw error;
         left -= 1;
-        if (left === 0) throw withCode('NO_SUCH_HOST', 'no host of the URL is what target_session_attrs asks for');
+        if (left === 0) throw withCode('NO_SUCH_HOST', 'no host of the URL matches target_session_attrs');
       }
     }
   }

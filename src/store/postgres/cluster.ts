@@ -186,7 +186,7 @@ export class Cluster implements ClusterStore {
       log.warn('lease_differs', {
         leaseMs: this.leaseMs,
         others,
-        fix: 'other gateways on this store have another cluster.leaseMs; give all of them the same',
+        fix: 'other gateways on this store have a different cluster.leaseMs; use the same value for all of them',
       });
     }
   }
@@ -310,7 +310,7 @@ export class Cluster implements ClusterStore {
     log.error('address_shared', {
       address: this.#address,
       gateway: other['gateway'],
-      fix: 'another gateway advertises the same address and has ended the lease of this one; give each an address of its own with --advertise',
+      fix: "another gateway advertises the same address and has ended this gateway's lease; give each gateway its own address with --advertise",
     });
   }
 
@@ -393,7 +393,7 @@ export class Cluster implements ClusterStore {
 function noKey(store: string): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
-    `${store}: the key that gateways sign with is missing from ${SCHEMA}.secrets; stop all gateways, and make a new one: ` +
+    `${store}: the signing key of the gateways is missing from ${SCHEMA}.secrets; stop all gateways and create a new key: ` +
       `INSERT INTO ${SCHEMA}.secrets VALUES ('gateways', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')) ` +
       'ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   );

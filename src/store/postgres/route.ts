@@ -73,7 +73,7 @@ export class Route {
         isOffered ||= await offersTls(socket);
         if (isOffered) return secure(socket, host, tls, context);
         if (isWeak(tls.mode)) return socket;
-        throw withCode('TLS_NOT_OFFERED', `${shown(host)} offers no TLS, which sslmode=${tls.mode} needs`);
+        throw withCode('TLS_NOT_OFFERED', `${shown(host)} does not offer TLS, which sslmode=${tls.mode} requires`);
       });
     } catch (error) {
       if (isOffered && tls.mode === 'prefer') return plainly();

@@ -161,8 +161,8 @@ async function versionIn(db: Database, migrations: readonly string[]): Promise<n
   if (version <= migrations.length) return version;
   throw new StoreError(
     'STORE_TOO_NEW',
-    `${db.name}: the store has schema version ${version}, and this version of meanwhile knows ${migrations.length} at most; ` +
-      'update meanwhile, or give another database as the store',
+    `${db.name}: the store has schema version ${version}, but this version of meanwhile supports at most ${migrations.length}; ` +
+      'update meanwhile, or use another database as the store',
   );
 }
 
@@ -186,7 +186,7 @@ async function step(db: Database, found: number | undefined, migrations: readonl
       throw found === undefined ? mayNotCreate(db, error) : openFailure(db.name, error);
     throw new StoreError(
       'STORE_MIGRATION_FAILED',
-      `${db.name}: the step to schema version ${migrations.length} failed and the store is as it was: ${messageOf(error)}`,
+      `${db.name}: the migration to schema version ${migrations.length} failed, and the store is unchanged: ${messageOf(error)}`,
     );
   }
 }
@@ -201,7 +201,7 @@ function tooOld(db: Database, server: number): StoreError {
 function mayNotCreate(db: Database, error: unknown): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
-    `${db.name}: the store cannot be opened: ${messageOf(error)}; let the user create the schema: GRANT CREATE ON DATABASE … TO …`,
+    `${db.name}: the store cannot be opened: ${messageOf(error)}; allow the user to create the schema: GRANT CREATE ON DATABASE … TO …`,
   );
 }
 
@@ -209,7 +209,7 @@ function mayNotCreate(db: Database, error: unknown): StoreError {
 function notUnicode(db: Database, encoding: string): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
-    `${db.name}: the encoding of the database is ${encoding}; give one with UTF8 as the store: ` +
+    `${db.name}: the encoding of the database is ${encoding}; use a database with UTF8 as the store: ` +
       `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
   );
 }
@@ -217,6 +217,6 @@ function notUnicode(db: Database, encoding: string): StoreError {
 function notOurs(db: Database): StoreError {
   return new StoreError(
     'STORE_NOT_OURS',
-    `${db.name}: the schema "${SCHEMA}" belongs to another program; nothing was changed; give another database as the store`,
+    `${db.name}: the schema "${SCHEMA}" belongs to another program; nothing was changed; use another database as the store`,
   );
 }

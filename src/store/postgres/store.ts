@@ -123,7 +123,7 @@ export class PostgresStore implements Store {
       sessionAt: async (key) => this.#reader.byKey('session', key),
     });
     this.#reader = new RecordReader(db, (record) => {
-      const fix = `it is in the table ${SCHEMA}.set_aside of ${db.name}; the rest goes on`;
+      const fix = `it was moved to the table ${SCHEMA}.set_aside of ${db.name}; everything else continues`;
       log.error('record_set_aside', { ...record, fix });
     });
     const { gatewayId: gateway } = this.cluster;

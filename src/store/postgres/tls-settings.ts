@@ -18,8 +18,8 @@ export interface TlsSettings {
 
 /** What the driver cannot do, and what to do instead. Otherwise these parameters make no difference here. */
 const REFUSED_IF_REQUIRED = {
-  channel_binding: 'leave it out: sslmode=verify-full with sslrootcert makes sure of the server, too',
-  gssencmode: 'leave it out, and use sslmode=verify-full with sslrootcert',
+  channel_binding: 'omit it: sslmode=verify-full with sslrootcert also verifies the server',
+  gssencmode: 'omit it, and use sslmode=verify-full with sslrootcert',
 };
 
 /** Takes them out of the others. Fails with a message that names the parameter. */
@@ -37,7 +37,7 @@ export function takeTls(parameters: URLSearchParams): TlsSettings {
   const negotiation = take('sslnegotiation') ?? 'postgres';
   const [certificate, key, passphrase] = [take('sslcert'), take('sslkey'), take('sslpassword')];
   if ((certificate === undefined) !== (key === undefined))
-    throw new Error('sslcert and sslkey belong together: give the file of the certificate and the file of its key');
+    throw new Error('sslcert and sslkey must be set together: the file of the certificate and the file of its key');
   if (!['postgres', 'direct'].includes(negotiation))
     throw new Error('sslnegotiation is unknown; use postgres or direct');
   const isDirect = negotiation === 'direct';

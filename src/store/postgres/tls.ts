@@ -48,7 +48,7 @@ function checkIsCertificate(parameter: string, file: string | undefined, content
   try {
     void new X509Certificate(content);
   } catch (error) {
-    throw ofFile(`${parameter} ${String(file)} is not a certificate in PEM`, error);
+    throw ofFile(`${parameter} ${String(file)} is not a PEM certificate`, error);
   }
 }
 
@@ -60,7 +60,7 @@ export async function offersTls(socket: Socket): Promise<boolean> {
   const [answer] = (await answered) as [Buffer];
   // More than that would be somebody else's, in front of what is said with TLS.
   if (answer.length === 1 && (answer[0] === 0x53 || answer[0] === 0x4e)) return answer[0] === 0x53;
-  throw withCode('NOT_POSTGRES', 'the answer is not that of a PostgreSQL server');
+  throw withCode('NOT_POSTGRES', 'the response is not from a PostgreSQL server');
 }
 
 export async function secure(

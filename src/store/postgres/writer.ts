@@ -382,7 +382,7 @@ export class Writer {
   #notWritten(batch: Batch, error: unknown): StoreError {
     return new StoreError(
       'STORE_WRITE_FAILED',
-      `${this.#db.name}: ${batch.size} changes could not be written and are kept for the next try: ${messageOf(error)}`,
+      `${this.#db.name}: ${batch.size} changes could not be written and will be retried: ${messageOf(error)}`,
     );
   }
 }
@@ -431,11 +431,11 @@ export class RecordRefused extends StoreError {
 export function claimLost({ sessionId }: Claim): StoreError {
   return new StoreError(
     'STORE_CLAIM_LOST',
-    `this gateway does not own session ${sessionId} any more; another one may have it now`,
+    `this gateway no longer owns session ${sessionId}; another gateway may own it now`,
   );
 }
 
 /** Others have removed this gateway, because it did not renew its lease for long. */
 function removed(store: string): StoreError {
-  return new StoreError('STORE_WRITE_FAILED', `${store}: this gateway was away for too long; make the change again`);
+  return new StoreError('STORE_WRITE_FAILED', `${store}: this gateway was away for too long; repeat the change`);
 }

@@ -31,7 +31,7 @@ export async function lockStore(path: string): Promise<StoreLock> {
     const who = pid === undefined ? '' : ` (process ${pid})`;
     throw new StoreError(
       'STORE_IN_USE',
-      `${path}: another meanwhile${who} is using this store; stop it, or give this one another \`store\``,
+      `${path}: another meanwhile${who} is using this store; stop it, or use another \`store\``,
     );
   }
   return { release: () => lock.close() };

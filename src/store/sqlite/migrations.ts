@@ -173,8 +173,8 @@ export function assertNotNewer(db: Libsql.Database, path: string, migrations: re
   if (found <= migrations.length) return found;
   throw new StoreError(
     'STORE_TOO_NEW',
-    `${path}: the store has schema version ${found}, and this version of meanwhile knows ${migrations.length} at most; ` +
-      'update meanwhile, or give another path as the store',
+    `${path}: the store has schema version ${found}, but this version of meanwhile supports at most ${migrations.length}; ` +
+      'update meanwhile, or use another path for the store',
   );
 }
 
@@ -184,7 +184,7 @@ function step(db: Libsql.Database, path: string, version: number, sql: string): 
   } catch (error) {
     throw new StoreError(
       'STORE_MIGRATION_FAILED',
-      `${path}: the step to schema version ${version} failed and the store is as it was: ${messageOf(error)}`,
+      `${path}: the migration to schema version ${version} failed, and the store is unchanged: ${messageOf(error)}`,
       { cause: error },
     );
   }

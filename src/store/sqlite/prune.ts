@@ -42,10 +42,10 @@ export async function pruneStore(given: string, rules: FileRules): Promise<FileP
 }
 
 function inUse(path: string, pid: number | undefined): StoreError {
-  const who = pid === undefined ? 'a meanwhile' : `meanwhile, process ${pid},`;
+  const who = pid === undefined ? 'a gateway' : `the gateway with process id ${pid}`;
   return new StoreError(
     'STORE_IN_USE',
-    `${path}: ${who} is using this store; it removes by itself what is over, or stop it first`,
+    `${path}: ${who} is using this store and removes expired records itself; stop it to prune the store now`,
   );
 }
 

@@ -103,7 +103,10 @@ export class SqliteStore implements Store {
     this.#lock = lock;
     const prepared = new PreparedStatements(db);
     this.#statements = new Statements(prepared, (record) => {
-      log.error('record_set_aside', { ...record, fix: `it is in the table set_aside of ${path}; the rest goes on` });
+      log.error('record_set_aside', {
+        ...record,
+        fix: `it was moved to the table set_aside of ${path}; everything else continues`,
+      });
     });
     this.#fitting = new Fitting(prepared);
     this.history = new SqliteHistory(db, prepared, { path, maxBytes, log });

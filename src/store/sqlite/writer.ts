@@ -38,7 +38,7 @@ const FULL_LOG_MS = 10_000;
 /** How much of what did not fit is retried in one turn once there is room again. */
 const RETRY_BYTES = 4 * 1024 * 1024;
 
-const AT_THE_NEXT_START = 'restart the gateway: it puts the file aside and begins a new one';
+const AT_THE_NEXT_START = 'restart the gateway: it moves the file aside and creates a new one';
 
 /** Why a record did not fit: because of the limit, or because the disk is full. */
 interface Full {
@@ -366,7 +366,7 @@ export class Writer {
   #notWritten(error: unknown, changes = this.#queue.size, limit = ''): StoreError {
     return new StoreError(
       'STORE_WRITE_FAILED',
-      `${this.#path}: ${changes} changes could not be written and are kept for the next try: ${messageOf(error)}${limit}`,
+      `${this.#path}: ${changes} changes could not be written and will be retried: ${messageOf(error)}${limit}`,
       { cause: error },
     );
   }

@@ -132,7 +132,7 @@ function filterOf(query: Filters, person: Person): HistoryFilter {
 function statusesOf(status: Filters['status'], outcome: Filters['outcome']): EntryStatus[] | undefined {
   if (outcome === undefined) return status === 'running' || status === 'waiting' ? [status] : undefined;
   if (status === 'all' || status === 'ended') return [outcome];
-  throw new ApiError(400, 'invalid_parameter', "'outcome' is for calls that have ended; leave 'status' out");
+  throw new ApiError(400, 'invalid_parameter', "'outcome' is for calls that have ended; omit 'status'");
 }
 
 function isActive({ status }: Pick<CallEntry, 'status'>): boolean {
@@ -144,7 +144,7 @@ export async function requireCall(gateway: Gateway, person: Person, id: string):
   await gateway.recorder?.flush();
   const [entry] = gateway.recorder === undefined ? [] : await gateway.store.history.find([id]);
   if (entry?.kind === 'call' && maySee(person, entry) && accessOf(gateway, person)(entry)) return entry;
-  throw notFound(`no call '${id}': unknown, or longer ago than the history reaches`);
+  throw notFound(`no call '${id}': unknown, or older than the history`);
 }
 
 /** The call as it ended, once the history tells. */

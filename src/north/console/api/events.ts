@@ -91,7 +91,7 @@ async function stream({
 function resumeAfter(header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && /^\d{1,15}$/.test(header)) return Number(header);
-  throw new ApiError(400, 'invalid_parameter', "'Last-Event-ID' is not an id of this stream; leave it out");
+  throw new ApiError(400, 'invalid_parameter', "'Last-Event-ID' is not an id of this stream; omit it");
 }
 
 /** Sends all changes after this one until the client has left. */

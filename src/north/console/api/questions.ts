@@ -107,7 +107,7 @@ async function requireQuestion(gateway: Gateway, person: Person, id: string): Pr
   await gateway.recorder?.flush();
   const [entry] = gateway.recorder === undefined ? [] : await gateway.store.history.find([id]);
   if (entry?.kind === 'question' && maySee(person, entry) && accessOf(gateway, person)(entry)) return entry;
-  throw notFound(`no question '${id}': unknown, or longer ago than the history reaches`);
+  throw notFound(`no question '${id}': unknown, or older than the history`);
 }
 
 async function detailed(gateway: Gateway, entry: QuestionEntry): Promise<Question> {

@@ -100,6 +100,6 @@ function unpacked(told: Told): unknown {
 }
 
 function lost(failure: unknown): GatewayError {
-  const message = `the gateway that has the session does not answer (${messageOf(failure)}); check its state and try again`;
+  const message = `the gateway that owns the session does not respond (${messageOf(failure)}); check its state and try again`;
   return new GatewayError('TOOL_ERR_STORE', message);
 }

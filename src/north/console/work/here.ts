@@ -37,6 +37,6 @@ export async function doHere(gateway: Gateway, person: Person, work: Work): Prom
     case 'sessions':
       return sessionsHere(gateway, person);
     default:
-      throw new Error('a gateway of another version asks for something unknown');
+      throw new Error('a gateway of another version sent an unknown request');
   }
 }
