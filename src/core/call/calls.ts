@@ -65,9 +65,9 @@ export interface CallsParts {
   log: Log;
   budget?: Budget;
   observed?: Observed;
-  /** Absent if nothing is recorded. */
+  /** Absent without history and audit record. */
   recorder?: SessionListener | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier?: SessionNotifier | undefined;
   /** Absent without rules. */
   gate?: CallGate | undefined;
@@ -81,9 +81,9 @@ export interface CallsParts {
 }
 
 /**
- * The calls of one session. A call answers its request with whatever happens first: its outcome, the end of the
- * request's patience, a question that certainly belongs to it, or the client's leaving. In all cases but the first the
- * call goes on as a task.
+ * The calls of one session. A call answers its request with whatever happens first: its outcome, the timeout of the
+ * request, a question that certainly belongs to it, or the departure of the client. In all cases but the first the call
+ * continues as a task.
  */
 export class Calls {
   readonly #live: InFlight<string, LiveCall>;
@@ -94,7 +94,7 @@ export class Calls {
   readonly #interactions: InteractionRouter;
   readonly #budget: Budget;
   readonly #resultBytes: number;
-  /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
+  /** The TTL requested for server tasks: as long as our task may take, including a question and the retrieval of the result. */
   readonly #remoteTtlMs: number;
   readonly #store: SessionStore;
   readonly #log: Log;
@@ -126,7 +126,7 @@ export class Calls {
     this.#log = log;
     this.#clock = clock;
     tasks.watch((task, event) => {
-      // What else ends a task has stopped its call already, or lets it end.
+      // All other ends of a task have already stopped the call, or let it finish.
       if (event?.type === 'expire') this.#stop(task, new Error('the task expired'));
       if (event?.type === 'no_room') this.#stop(task, new Error(event.message));
       if (!hasEnded(task) || event === undefined || this.#left) return;
@@ -159,7 +159,7 @@ export class Calls {
           if (reply.kind !== 'task' && !this.#left) this.#recorder?.callEnded(call, reply);
           stopTimer();
           stopListening();
-          // A client that is still there goes on to answer what another one of its calls may have asked.
+          // A client that is still connected also answers questions that another of its calls may have asked.
           unregister({ handOver: reply.kind !== 'cancelled' && !(reply.kind === 'task' && reply.because === 'gone') });
           resolve(reply);
         },
@@ -178,12 +178,12 @@ export class Calls {
         else this.#cancelRequest(call, cancelledByClient(words));
       });
       if (request.asTask) this.#promote(call, 'asked');
-      // Last, because it may be sent at once: a call that is a task is on record before, and one that is not wanted is not sent.
+      // Last, because it may send the call immediately: a task must be stored before, and a cancelled call must not be sent.
       void this.#run(call, connection, (outgoing) => this.#start(call, connection, outgoing));
     });
   }
 
-  /** The URL is for the gateway alone: its server does not hear of it. */
+  /** The URL is for the gateway only and is not forwarded to the server. */
   #withWebhook(request: CallRequest, { [WEBHOOK_META]: url, ...meta }: Record<string, unknown>): CallRequest {
     if (this.#notifier === undefined) throw webhooksNotAllowed();
     return { ...request, meta, webhook: this.#notifier.webhook(url) };
@@ -196,13 +196,13 @@ export class Calls {
     return this.#gate.pass(call, { keep: (point) => this.#keep(call, point), send });
   }
 
-  /** What is needed to go on with a call that waits for a person. */
+  /** Stores what is needed to resume a call that waits for a person. */
   #keep(call: LiveCall, checkpoint: ResumePoint): void {
     call.checkpoint = checkpoint;
     if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'checkpoint', checkpoint });
   }
 
-  /** The server refused the call, or the way back to what it keeps of it: nothing was processed. */
+  /** The server refused the call, or access to the task it keeps for it: nothing was processed. */
   #afterSignIn(
     call: LiveCall,
     connection: Connection,
@@ -237,7 +237,7 @@ export class Calls {
     return this.#mayCall !== undefined && !this.#mayCall(server, tool);
   }
 
-  /** A call may only start when there is room for its arguments. */
+  /** Reserves memory for the arguments; throws if there is none. */
   #takeRoom({ args, meta, more }: CallRequest): number {
     const bytes = roughSize([args, meta, more], Infinity);
     this.#quotas?.assertBytes(bytes);
@@ -248,7 +248,7 @@ export class Calls {
     );
   }
 
-  /** Goes on with a task of an earlier run of the program; one without a checkpoint died with that run. */
+  /** Resumes a task after a restart; a task without a checkpoint is lost. */
   resume(task: WorkingTask, connectionTo: (server: string) => Connection): void {
     const { id: taskId, server, tool, args, trace, checkpoint } = task;
     const lost = (message: string): void => {
@@ -315,14 +315,14 @@ export class Calls {
       if (forApproval && gate !== undefined) {
         return gate.resume(call, checkpoint, () => connection.call(outgoing));
       }
-      // Somebody may have signed in meanwhile; if not, the server says so again.
+      // The sign-in may have been completed meanwhile; if not, the server refuses the call again.
       return waits ? this.#start(call, connection, outgoing) : connection.resume(checkpoint, outgoing);
     });
   }
 
-  /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
+  /** Keeps a result whose reply did not arrive, as the task that the client would have had before. */
   keepResult({ server, tool, args, program, ttlMs }: CallMade, result: CallResult): string | undefined {
-    // With the session goes everybody who could ask for it.
+    // Once the session has ended, nothing can retrieve it.
     if (this.#closed) return undefined;
     const { id } = this.#tasks.create({
       server,
@@ -344,7 +344,7 @@ export class Calls {
     return task;
   }
 
-  /** Cancels a call that is no task, and tells its client why it ends. `false` when it has ended. */
+  /** Cancels a call that is not a task, and tells its client the reason. `false` if it has already ended. */
   cancelOpen(callId: string, reason: string): boolean {
     const call = this.#live.get(callId);
     if (call === undefined || call.answered) return false;
