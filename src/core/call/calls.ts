@@ -356,14 +356,14 @@ export class Calls {
     return true;
   }
 
-  /** The server is gone, and with it all calls that cannot go on without it. Tells how many tasks that has cost. */
+  /** The server is lost, and with it all calls that cannot continue without it. Returns the number of lost tasks. */
   serverLost(server: string, message: string): number {
-    // A round that is being sent tells itself whether the server may have it.
+    // A round that is being sent finds out itself whether the server received it.
     const lost = this.#on(server).filter(({ checkpoint, sendsAnswers }) => checkpoint === undefined && !sendsAnswers);
     return this.#failTasks(lost, message);
   }
 
-  /** The server was taken away: what still runs there is not wanted any more. */
+  /** The server was removed: stops its running calls. */
   serverRemoved(server: string, reason: string): void {
     const calls = this.#on(server);
     this.#failTasks(calls, reason);
@@ -376,14 +376,14 @@ export class Calls {
     }
   }
 
-  /** Stops everything; what becomes of the tasks depends on who ended them. Tells which servers keep something for later. */
+  /** Stops everything; the fate of the tasks depends on who ended the session. Returns the servers that keep tasks for later. */
   close({ by, reason }: Ending): Set<string> {
     this.#closed = true;
     const kept = new Set<string>();
     if (by === 'gateway') this.refuseOpen(reason);
     for (const call of this.#live.values()) {
       call.answer({ kind: 'cancelled' });
-      // The next start goes on with it, unless the server answers the round that is on its way in time.
+      // The next start resumes it, unless the server answers the pending round in time.
       if (by === 'successor' || (by === 'gateway' && canGoOn(call))) {
         call.stop.abort(LEAVE_RUNNING);
         kept.add(call.request.server);
@@ -400,14 +400,14 @@ export class Calls {
     return kept;
   }
 
-  /** Another gateway has the session: what becomes of the calls here is nobody's business any more. */
+  /** Another gateway owns the session: drops the calls without reporting their outcome. */
   leave(): void {
     this.#closed = true;
     this.#left = true;
     for (const call of this.#live.values()) this.#recorder?.callLeft(call);
   }
 
-  /** Tells every client that waits for a call that the program ends. */
+  /** Tells every waiting client that the gateway is shutting down. */
   refuseOpen(reason: string): void {
     for (const call of this.#live.values()) {
       const { server, tool } = call.request;
@@ -419,20 +419,20 @@ export class Calls {
     return this.#live.size;
   }
 
-  /** Makes tasks of calls that can go on elsewhere as such, where their clients know tasks. */
+  /** Promotes calls that another gateway can continue as tasks, if their clients support tasks. */
   promoteKept(): void {
     for (const call of this.#live.values()) {
       if (call.checkpoint !== undefined && call.request.timeoutMs !== Infinity) this.#promote(call, 'timeout');
     }
   }
 
-  /** Whether some would be lost if the session were left to another gateway. */
+  /** Whether a handover of the session would lose some calls. */
   get anyPlain(): boolean {
     for (const call of this.#live.values()) if (!canGoOn(call)) return true;
     return false;
   }
 
-  /** Whether the same program has been waiting for just such a call for so long. */
+  /** Whether the same program has been waiting for an identical call for this long. */
   isWaitedFor(
     { server, tool, args, program }: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
     forMs: number,
@@ -444,31 +444,31 @@ export class Calls {
       request.server === server &&
       request.tool === tool &&
       isDeepStrictEqual(request.args, args);
-    // The oldest come first, and usually none is so old.
+    // The oldest come first, and usually none is that old.
     return this.#live.findOldest(({ startedAt }) => startedAt <= before, isSame) !== undefined;
   }
 
-  /** The server of each call that is at work. */
+  /** The server of each running call. */
   get servers(): string[] {
     return this.#live.values().map(({ request }) => request.server);
   }
 
-  /** The task that an open call has become. */
+  /** The task of an open call. */
   taskOf(callId: string): string | undefined {
     return this.#live.get(callId)?.taskId;
   }
 
-  /** The tool of a call that is at work. */
+  /** The tool of a running call. */
   toolOf(callId: string): string | undefined {
     return this.#live.get(callId)?.request.tool;
   }
 
-  /** What the call behind a task is known by on its connection, while it is at work. */
+  /** The id of the running call behind a task. */
   idOf(taskId: string): string | undefined {
     return this.#live.values().find((call) => call.taskId === taskId)?.id;
   }
 
-  /** Tells of the progress of a task, until the returned function is called. */
+  /** Reports the progress of a task until the returned function is called. */
   onProgress(taskId: string, listener: (progress: Progress) => void): () => void {
     const listeners = this.#progressOf.get(taskId) ?? new Set();
     this.#progressOf.set(taskId, listeners.add(listener));
@@ -492,7 +492,7 @@ export class Calls {
       }
       outcome = withinLimit(outcome, this.#resultBytes);
     } catch (error) {
-      // A connection that fails in an unforeseen way must not leave its call without an end.
+      // An unexpected failure of the connection must still end the call.
       this.#log.error('call_failed', { tool: call.request.tool, error: messageOf(error) });
       outcome = { kind: 'error', error: { code: -32603, message: messageOf(error) } };
     }
@@ -506,10 +506,10 @@ export class Calls {
       call.answer({ kind: 'cancelled' });
       return;
     }
-    // A job that the call has started may ask after its end.
+    // A job that the call has started may ask questions after the call has ended.
     this.#interactions.serverUsed(call.request.server);
     if (!this.#closed) this.#interactions.callEnded(call);
-    // The next start goes on with it.
+    // The next start resumes it.
     if (this.#closed && outcome.kind !== 'result' && call.checkpoint !== undefined) return;
     this.#log.debug('tool_execution_complete', {
       server: call.request.server,
@@ -553,7 +553,7 @@ export class Calls {
     if (call.answered) return;
     const { server, tool, args, program, ttlMs, exposed, meta, webhook } = call.request;
     const trace = traceparentIn(meta);
-    // From now on the task counts them.
+    // From now on they count towards the task.
     this.#budget.give(call.bytes);
     call.bytes = 0;
     const { id } = this.#tasks.create({
@@ -564,7 +564,7 @@ export class Calls {
       ...(trace !== undefined && { trace }),
       ...(webhook !== undefined && { webhook }),
       ...(ttlMs !== undefined && { ttlMs }),
-      // A client that is gone, or gets a question instead, is not given the task.
+      // A client that left, or gets a question instead, does not learn of the task.
       ...(exposed && because !== 'gone' && because !== 'question' && !isAskedFirst(because) && { exposed }),
       ...(because === 'gone' && { abandoned: true }),
       ...(!call.sent && { unsent: true }),
@@ -596,7 +596,7 @@ export class Calls {
     for (const listener of this.#progressOf.get(call.taskId) ?? []) listener(progress);
   }
 
-  /** A server that keeps a task tells how it is doing. */
+  /** The server reports a change of its task. */
   #taskChanged(call: LiveCall, { statusMessage }: ServerTask): void {
     if (call.caller.takesTask) this.#promote(call, 'server');
     call.native = true;
@@ -615,17 +615,17 @@ export class Calls {
   }
 
   async #checkpoint(call: LiveCall, checkpoint: ResumePoint | undefined): Promise<void> {
-    // Only a call that waited for answers loses its checkpoint: it is sent again with them.
+    // Only a call that waited for answers loses its checkpoint: it is resent with them.
     call.sendsAnswers = checkpoint === undefined;
     call.checkpoint = checkpoint;
-    // A call that is no task yet is nobody's but its client's, who waits for it.
+    // A call that is not a task yet matters only to its client, which waits for it.
     if (call.taskId !== undefined) await this.#record(call.taskId, { type: 'checkpoint', checkpoint });
   }
 
   /** With `required`, rejects if it cannot be stored. */
   async #record(taskId: string, event: TaskEvent, { required = false } = {}): Promise<void> {
     this.#tasks.apply(taskId, event);
-    // Another gateway that has the session would do what is not on record once more.
+    // Another gateway that owns the session would repeat whatever is not stored.
     if (this.#store.recorded) {
       await this.#store.recorded().catch(async (error: unknown) => this.#unlessLeft(error));
       return;
@@ -635,14 +635,14 @@ export class Calls {
     } catch (error) {
       if (required)
         throw new GatewayError('TOOL_ERR_STORE', `the use of the approval could not be stored: ${messageOf(error)}`);
-      // The work goes on; only a program that ends before the store works again would not know where it stood.
+      // The work continues; only a restart before the store recovers would lose the position.
       this.#log.error('standing_not_stored', { taskId, error: messageOf(error) });
     }
   }
 
   /**
-   * Another gateway has the session, and goes on with the call: nothing more happens to it here. If it failed, its server would be
-   * told to cancel what that gateway follows.
+   * Another gateway owns the session and continues the call: nothing more happens to it here. If it failed here, the server would be
+   * told to cancel the work that the other gateway follows.
    */
   async #unlessLeft(error: unknown): Promise<void> {
     if (this.#store.isLost !== true) throw error;
@@ -666,18 +666,18 @@ export class Calls {
   }
 
   #abandon(call: LiveCall, reason: Error): void {
-    // First the questions, so that they end for this reason and not because the stopped call withdraws them.
+    // Questions first, so that they end for this reason and not because the stopped call withdraws them.
     this.#interactions.callStopped(call.id, reason.message);
     call.stop.abort(reason);
   }
 }
 
-/** Whether it can go on elsewhere. */
+/** Whether another gateway can continue the call. */
 function canGoOn({ taskId, checkpoint, sendsAnswers }: LiveCall): boolean {
   return taskId !== undefined && (checkpoint !== undefined || sendsAnswers === true);
 }
 
-/** As a server answers that does not have the tool. */
+/** The error that a server without the tool would return. */
 function unknownTool({ tool }: CallRequest): CallOutcome {
   return { kind: 'error', error: { code: INVALID_PARAMS, message: `Unknown tool: ${shortenText(tool)}` } };
 }
