@@ -333,7 +333,7 @@ export interface LoginChoice {
   title: string;
   /** The client id of the gateway. */
   clientId: string;
-  /** A fingerprint of the scopes and claims that access rules and quotas use; absent if they use none. */
+  /** The scopes and claims that access rules and quotas use, as JSON; absent if they use none. */
   asks?: string | undefined;
 }
 
