@@ -5,7 +5,7 @@ import { isObject } from '../lib/values.ts';
 
 /**
  * The two generations of native tasks. `core` is part of the 2025-11-25 protocol: the client asks for a task, and fetches
- * its result with `tasks/result`. `extension` is `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` tells
+ * its result with `tasks/result`. `extension` is `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` returns
  * everything, questions included.
  */
 export type TaskGeneration = 'core' | 'extension';
