@@ -6,7 +6,7 @@ import { accessOf, type Person } from '../person.ts';
 import { route } from './route.ts';
 import { accountSchema, emptyBody, errorSchema, neededSignInSchema, signedOutAtServerSchema } from './schemas.ts';
 
-/** The principal of accounts that all share. */
+/** The principal of shared accounts. */
 const EVERYBODY = '*';
 
 export const accountRoutes = [
@@ -56,7 +56,7 @@ export const accountRoutes = [
       200: { description: 'Whether there were any', schema: signedOutAtServerSchema },
       403: { description: 'The account is shared, and the person is not an operator', schema: errorSchema },
     },
-    // Also a server that is gone from the config may have tokens.
+    // A server that was removed from the config may still have tokens.
     run: async ({ gateway, person, named }) => ({
       body: { server: named, signedOut: await signOut(accountsOf(gateway), person, named) },
     }),

@@ -19,7 +19,7 @@ type Json = Record<string, unknown>;
 const JSON_TYPE = 'application/json';
 const COMPONENTS = '#/components/schemas/';
 
-/** What every route may answer beside its own replies. */
+/** The replies that every route may send besides its own. */
 const COMMON: [status: number, description: string][] = [
   [400, 'A parameter or the body is not valid; the message names it'],
   [401, 'Not signed in'],

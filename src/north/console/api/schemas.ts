@@ -1,4 +1,4 @@
-/** What the API takes and returns. Requests are validated with these schemas, and the OpenAPI file is made from them. */
+/** The schemas of the API, which validate requests and generate the OpenAPI file. */
 
 import * as z from 'zod';
 import { AUDIT_KINDS } from '../../../core/audit/line.ts';
@@ -439,7 +439,7 @@ export type AnswerBody = z.infer<typeof answerBody>;
 
 export const tryBody = z.strictObject({ tool: name, arguments: json.default({}) }).meta({ id: 'Try' });
 
-/** Nothing has to be said, but it has to be JSON: a form of another page cannot send that. */
+/** Empty, but JSON: a form of another site cannot send that. */
 export const emptyBody = z.strictObject({}).default({});
 
 export const beginBody = z
