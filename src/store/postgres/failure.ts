@@ -1,12 +1,12 @@
-/** What a failure of the database means, and what to do about it. Passwords never appear in a message. */
+/** Classifies failures of the database and names the fix. Passwords never appear in a message. */
 
 import { codeOf, messageOf } from '../../lib/log.ts';
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
-/** The database can only be read. */
+/** The database is read-only. */
 export const READ_ONLY = '25006';
 
-/** What a failure to open the store is about, by the code of the error. */
+/** The fixes for failures to open the store, by error code. */
 const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] = [
   [
     /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ECONNRESET|ENOENT|CONNECT(?:_TIMEOUT|ION_CLOSED)|NOT_POSTGRES)$/,
@@ -75,7 +75,7 @@ export function openFailure(store: string, error: unknown): StoreError {
   return new StoreError(code, `${store}: the store cannot be opened: ${reasonOf(error)}; ${fix}`);
 }
 
-/** A connection that failed on several addresses tells nothing in its own words. */
+/** The error of a connection that failed on several addresses has no useful message. */
 function reasonOf(error: unknown): string {
   const message = messageOf(error);
   return message === '' ? String(codeOf(error)) : message;
@@ -86,7 +86,7 @@ export function readFailure(store: string, error: unknown): StoreError {
   return new StoreError('STORE_UNUSABLE', `${store}: the store cannot be read: ${reasonOf(error)}; check the database`);
 }
 
-/** PostgreSQL gives every error a code of five characters, with a digit: not so EPIPE. Others are of the connection. */
+/** PostgreSQL errors have codes of five characters with a digit, unlike EPIPE. Others are connection errors. */
 export const isAnswer = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
 
 /**

@@ -35,7 +35,7 @@ export async function openDatabase(path: string): Promise<Libsql.Database> {
   }
 }
 
-/** Opens an existing store to look into it: nothing is created, brought up to date or changed. */
+/** Opens an existing store read-only: nothing is created, migrated or changed. */
 export async function openToLook(path: string): Promise<Libsql.Database> {
   if (path === ':memory:' || (await sizeOf(path)) === 0) {
     const what = path === ':memory:' ? 'this store is only in memory' : 'there is no such store';
@@ -74,7 +74,7 @@ export async function fileOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch {
-    // Not there yet; a link may say where it will be.
+    // It does not exist yet; a link may point to its future place.
     const target = await readlink(path).catch(() => undefined);
     return target === undefined ? path : fileOf(resolve(dirname(path), target));
   }

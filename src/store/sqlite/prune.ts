@@ -1,4 +1,4 @@
-/** Removes records that are over from a store that no gateway uses. */
+/** Removes expired records and idle sessions from a store that no gateway uses. */
 
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
@@ -62,7 +62,7 @@ function remove(db: Libsql.Database, { now, idleBefore, endedBefore }: FileRules
       AND id NOT IN (SELECT session_id FROM tasks WHERE keep_until IS NULL)`;
     for (const kind of OWNED_BY_A_SESSION) {
       const { changes } = db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id IN (${idle})`).run(idleBefore);
-      // Subscriptions are a part of their sessions.
+      // Subscriptions belong to their sessions.
       if (kind !== 'subscription') removed[`${kind}s`] += changes;
     }
     removed.sessions = db.prepare(`DELETE FROM sessions WHERE id IN (${idle})`).run(idleBefore).changes;

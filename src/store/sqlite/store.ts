@@ -74,7 +74,7 @@ async function reopenAside(path: string, log: Log, error: unknown): Promise<Libs
 /** For reads that no queued change affects. */
 const NO_SESSION = '';
 
-/** How many ids of sessions are looked at in one go. */
+/** How many session ids are read at once. */
 const DORMANT_BATCH = 1000;
 
 /** No other gateway can claim a session. */
