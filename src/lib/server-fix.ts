@@ -49,7 +49,7 @@ function whoAsks(server: Server, place: Place): string {
   return `add a header with your credentials, ${how}`;
 }
 
-/** A whole command line in place of the program is what people write most often. */
+/** The most common mistake is a whole command line instead of the program. */
 function notFound(server: Server): string {
   const command = 'command' in server ? server.command : '';
   const program = programIn(command);

@@ -15,7 +15,7 @@ import { fit, pad } from '../terminal/layout.ts';
 import { Screen } from '../terminal/screen.ts';
 import { parseMoment } from '../units.ts';
 
-/** How many lines are listed if the command line does not say. */
+/** The default number of listed lines. */
 const LISTED = 50;
 const MOST_LISTED = 10_000;
 /** How often new lines are looked for. */
@@ -88,7 +88,7 @@ async function list(source: AuditSource, screen: Screen, limit: number): Promise
   if (lines.length === 0) screen.note(`no matching lines in ${source.where}`);
 }
 
-/** Until it is stopped. A gateway that is away may come back. */
+/** Follows until stopped, even through restarts of the gateway. */
 async function follow(source: AuditSource, screen: Screen, limit: number): Promise<void> {
   const { lookAgain } = source;
   if (lookAgain === undefined) {

@@ -38,7 +38,7 @@ interface DoctorTargets {
   disabled: readonly string[];
   /** Which config file the servers come from, if the person did not name it. */
   note?: string | undefined;
-  /** What is doubtful in the config file. */
+  /** Warnings about the config file. */
   warnings?: readonly string[];
   /** What is known without examining anything. */
   findings?: readonly Diagnosis[];
@@ -140,7 +140,7 @@ async function serversFor(line: CommandLine): Promise<DoctorTargets> {
   return { servers: [...all, ...linked], disabled, note: whereFrom(config), warnings, findings, settings };
 }
 
-/** What the linked clients start is examined like a server. */
+/** Linked clients are checked like servers. */
 async function linkedServers(): Promise<{ linked: FoundServer[]; findings: Diagnosis[] }> {
   const clients = await linkedClients();
   const nameOf = ({ title }: LinkedClient): string => `${title} (linked)`;

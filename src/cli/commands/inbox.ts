@@ -1,4 +1,4 @@
-/** Lists the questions that wait at a running gateway, and answers them. */
+/** Lists the open questions of a running gateway, and answers them. */
 
 import { messageOf } from '../../lib/log.ts';
 import { cleanLine } from '../../lib/clean.ts';
@@ -89,7 +89,7 @@ async function printAll({ api, screen, stop }: Inbox): Promise<number> {
   return RESULT;
 }
 
-/** Aborted on Ctrl-C and on signals: to stop is no failure. */
+/** Aborted on Ctrl-C and on signals: stopping is not a failure. */
 function endingOf(stop: Stop): AbortSignal {
   const controller = new AbortController();
   const end = (): void => controller.abort(new Failure('interrupted', 'interrupted'));
@@ -202,7 +202,7 @@ interface Seen {
   later: Set<string>;
 }
 
-/** Whether to go on. */
+/** Returns whether to continue. */
 async function askOne(
   { api, screen }: Inbox,
   prompter: Prompter,
@@ -213,7 +213,7 @@ async function askOne(
 ): Promise<boolean> {
   const ended = open.ended(id);
   try {
-    // With all that the list leaves out.
+    // Including the fields that the list omits.
     const question = await questionOf(api, id);
     const asked = await askQuestion(api, prompter, question, AbortSignal.any([ended, ending]));
     if (asked !== 'interrupted') seen[asked === 'later' ? 'later' : 'done'].add(id);

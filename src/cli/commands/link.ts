@@ -25,7 +25,7 @@ interface Link extends Change {
   isLinked: boolean;
 }
 
-/** What becomes of one client. */
+/** The outcome for one client. */
 type Outcome = { kind: 'change'; link: Link } | { kind: 'linked' } | { kind: 'problem'; problem: string };
 
 export async function link(line: CommandLine): Promise<number> {

@@ -11,7 +11,7 @@ import { parseDuration } from '../units.ts';
 
 const LOOK_MS = 500;
 
-/** Signs in at a server, and waits until that is done. */
+/** Signs in to a server, and waits until that is done. */
 export async function login(line: CommandLine): Promise<number> {
   const server = onlyServer(line, 'login');
   const { flags } = line;
@@ -47,7 +47,7 @@ async function signedIn(place: AccountPlace, server: string, id: string, stop: S
   throw new Failure('unanswered', `the sign-in to ${server} was not completed in time; try again`);
 }
 
-/** The account of a server may belong to everybody. */
+/** The account may be shared by all users. */
 export const isOf = ({ principal }: Account, place: Pick<AccountPlace, 'principal'>): boolean =>
   principal === place.principal || principal === '*';
 

@@ -10,7 +10,7 @@ import { table } from '../terminal/layout.ts';
 import { Screen } from '../terminal/screen.ts';
 import { showAge } from '../units.ts';
 
-/** As the API tells of them. */
+/** A notification in the API. */
 interface Notice {
   id: string;
   target: string;
@@ -65,7 +65,7 @@ function described({ target, type, error, tookMs }: TestOutcome): string[] {
   return [target, type, error === undefined ? `sent in ${tookMs} ms` : `failed: ${cleanLine(error)}`];
 }
 
-/** Shows what waits at a running gateway, and what was given up. */
+/** Shows the queued and failed notifications of a running gateway. */
 async function list(line: CommandLine, address: string | undefined): Promise<number> {
   const { api } = await openGateway(line, address);
   const { items, dropped } = await api.get<{ items: Notice[]; dropped: number }>('notifications');

@@ -1,4 +1,4 @@
-/** Tells which rule decides on a call, and proposes rules. */
+/** Shows which rule decides on a call, and proposes rules. */
 
 import { mismatch, type Condition } from '../../core/policy/decide.ts';
 import { HINTS, hintsOf, type Hints } from '../../core/policy/hints.ts';

@@ -8,7 +8,7 @@ import { table } from '../terminal/layout.ts';
 import { Screen } from '../terminal/screen.ts';
 import { isOf } from './login.ts';
 
-/** Shows who the gateway sees, and with which accounts it uses servers for them. */
+/** Shows the principal and the accounts with which the gateway uses servers. */
 export async function whoami(line: CommandLine): Promise<number> {
   const [extra] = line.operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
