@@ -14,7 +14,7 @@ export interface GatewayAddress {
 }
 
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-/** What follows the address of a gateway in the URLs of its endpoints and pages. */
+/** The paths of endpoints and pages after the address of a gateway. */
 const OWN_PATH = /\/mcp(?:\/.*)?$|\/metrics$|\/console(?:\/.*)?$|\/api(?:\/.*)?$|\/$/;
 
 /** The address of a gateway, from its own or from that of one of its endpoints. */

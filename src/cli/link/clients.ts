@@ -18,11 +18,11 @@ export interface Client {
   /** Whether the client seems to be installed. */
   isPresent: (machine: Machine) => boolean;
   format: Format;
-  /** Clients that search tools themselves get all tools of the servers, the others the few of the hub. */
+  /** Clients with tool search get all tools of the servers, others only the few hub tools. */
   endpoint: 'all' | 'hub';
   /** `undefined` if its file cannot name a server of this kind. */
   entryFor: (start: Start) => Entry | undefined;
-  /** What makes the client read its file again. */
+  /** How to make the client read its file again. */
   afterwards: string;
 }
 
@@ -174,7 +174,7 @@ const gemini: Client = {
   afterwards: 'new sessions have it',
 };
 
-/** It merges these, and writes to the first that is there. */
+/** It merges these, and writes to the first that exists. */
 const OPENCODE_FILES = ['opencode.jsonc', 'opencode.json', 'config.json'];
 
 const opencodeFolder = (machine: Machine): string => join(machine, xdgConfig(machine), 'opencode');

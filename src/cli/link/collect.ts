@@ -16,7 +16,7 @@ export interface Collected {
 }
 
 export interface Remark {
-  /** A problem is something that was to be imported and is not. */
+  /** A problem is a server that should have been imported but was not. */
   kind: 'added' | 'note' | 'left out' | 'problem';
   text: string;
 }
@@ -30,7 +30,7 @@ export function collect(
   const collector = new Collector(existing, machine.env);
   for (const name of clients) {
     const { title, format, file, otherFiles } = CLIENTS[name];
-    // What a client finds in one of its files hides what the others have under that name.
+    // A server in one file of a client hides servers of the same name in its other files.
     const seen = new Set<string>();
     for (const path of [file(machine), ...(otherFiles?.(machine) ?? [])]) {
       try {

@@ -29,7 +29,7 @@ const PRIVATE = 0o600;
 const PERMISSIONS = 0o777;
 const ANY_WRITER = 0o222;
 
-/** `undefined` if there is no file. Throws `NotUnderstood` if it is no text. */
+/** `undefined` if there is no file. Throws `NotUnderstood` if it is not text. */
 export function readText(file: string): string | undefined {
   let bytes: Buffer;
   try {
@@ -80,7 +80,7 @@ function writeNew(file: string, text: string, old: Stats | undefined): void {
   chmodSync(file, (old?.mode ?? PRIVATE) & PERMISSIONS);
 }
 
-/** A file can be replaced whatever its own permissions are; who has made it read-only does not expect that. */
+/** A rename would replace even a read-only file, which its owner does not expect. */
 function checkWritable(file: string, { mode }: Stats): void {
   if ((mode & ANY_WRITER) === 0) throw new Error(`it is read-only; chmod u+w ${file} makes it writable`);
   accessSync(file, constants.W_OK);
@@ -94,6 +94,6 @@ export function removeFile(file: string, madeFolder: string | undefined): void {
   try {
     for (let folder = dirname(file); folder.startsWith(madeFolder); folder = dirname(folder)) rmdirSync(folder);
   } catch {
-    // Something else is in there by now.
+    // The folder is not empty.
   }
 }

@@ -1,4 +1,4 @@
-/** How a client starts this program: a path that is still there tomorrow, and that needs no PATH. */
+/** How a client starts this program: with a stable, absolute path. */
 
 import { realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, sep } from 'node:path';
@@ -10,7 +10,7 @@ export interface Program {
   cli: string;
 }
 
-/** Of programs that run a package once: npx, pnpm dlx, yarn dlx, bunx. */
+/** Folders of one-time package runners: npx, pnpm dlx, yarn dlx, bunx. */
 const ONE_TIME_FOLDER = /^(?:_npx|dlx|dlx-.*|bunx-.*)$/;
 
 export function thisProgram(

@@ -11,10 +11,10 @@ export type Translation =
       entry: Entry;
       /** Environment variables that the entry refers to. */
       variables: string[];
-      /** What the person has to do or to know. */
+      /** Notes for the person. */
       notes: string[];
     }
-  /** Disabled, or nothing that could be used elsewhere. */
+  /** Disabled, or not usable elsewhere. */
   | { kind: 'skipped'; why: string }
   /** It would not work in `meanwhile.json`. */
   | { kind: 'problem'; problem: string };

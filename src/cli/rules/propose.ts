@@ -10,14 +10,14 @@ interface ListedTool {
   annotations?: unknown;
 }
 
-/** The tools of one server, by what it says of them. */
+/** The tools of one server, by their annotations. */
 export interface SortedTools {
   server: string;
   readOnly: string[];
   destructive: string[];
-  /** They change things, but only add to them. */
+  /** Tools that modify something, but only by adding to it. */
   additive: string[];
-  /** The server says nothing about them, so they count as destructive. */
+  /** Tools without annotations, which count as destructive. */
   unannotated: string[];
 }
 

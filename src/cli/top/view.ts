@@ -1,4 +1,4 @@
-/** A summary as people read it. */
+/** A summary as text. */
 
 import { showBytes, showDuration } from '../units.ts';
 import { cleanLine } from '../../lib/clean.ts';
@@ -6,7 +6,7 @@ import { fit, pad, table } from '../terminal/layout.ts';
 import type { Style } from '../terminal/style.ts';
 import type { ServerSummary, Summary } from './summary.ts';
 
-/** What happened between two looks. */
+/** The rates between two samples. */
 export interface Rates {
   seconds: number;
   before: Summary;

@@ -1,4 +1,4 @@
-/** The work of a gateway as people read it, for `status` and `watch`. */
+/** The work of a gateway as text, for `status` and `watch`. */
 
 import { cleanLine } from '../../lib/clean.ts';
 import type { Call, Me, Question, Server, Session } from '../../lib/api-items.ts';
@@ -23,7 +23,7 @@ export interface Section {
   paint?: (text: string) => string;
 }
 
-/** The sections share the room; one that needs less leaves it to the others. */
+/** The sections share the space; a section that needs less leaves the rest to the others. */
 export function layOut(title: string, sections: readonly Section[], { style, columns, rows }: ViewOptions): string[] {
   const lines = [style.strong(fit(title, columns))];
   for (const [index, section] of sections.entries()) {
