@@ -17,13 +17,13 @@ import { greatestOf, greatestScope, scopesIn } from './scope.ts';
 import type { AuthSettings, LoginSettings } from './settings.ts';
 import { checkWith } from './verifier.ts';
 
-/** What an issuer says about a refusal is shown to the person, up to so many characters. */
+/** The limit on an issuer's error description that is shown to the person. */
 const SHOWN_CHARS = 300;
 
 export interface LoginsParts {
   issuers: readonly Issuer[];
   scopes: AuthSettings['scopes'];
-  /** What access rules and quotas look for in tokens; absent if they look for nothing. */
+  /** The scopes and claims that access rules and quotas use, as JSON; absent if they use none. */
   asks?: string | undefined;
   log: Log;
 }
@@ -127,7 +127,7 @@ class Login {
     return [...new Set(['openid', ...(this.#settings.scopes ?? own)])];
   }
 
-  /** Throws if another issuer may have answered, or somebody else has begun the sign-in. */
+  /** Throws if another issuer may have answered, or another person started the sign-in. */
   #codeIn(pending: PendingLogin, parameters: URLSearchParams, { namesItself }: IssuerMetadata): string {
     if (parameters.get('state') !== pending.state)
       throw refused('it was started in another window or by another person');

@@ -15,7 +15,7 @@ export interface FollowedCall {
   label: string;
   /** Aborting the signal stops the work on the server. */
   start(signal: AbortSignal): ToolCallStream;
-  /** Set to follow an existing task, which goes on when the command ends. A call is cancelled instead. */
+  /** Set to follow an existing task, which continues when the command ends. A call is cancelled instead. */
   taskId?: string;
   answers: PreparedAnswers;
   /** Called after each change of the task. */
@@ -118,7 +118,7 @@ class CallFollower {
   #lost(reason: string): void {
     const { screen, label } = this.#serverSession;
     this.#away = true;
-    // A call without a task ends with the connection, with an error of its own.
+    // A call without a task ends with the connection, and reports its own error.
     if (this.#taskId === undefined) return;
     screen.note(`lost the connection to ${label}, trying again: ${reason}`);
     screen.live?.update({ trouble: 'connection lost, reconnecting' });
@@ -131,7 +131,7 @@ class CallFollower {
     this.#sessionId = client.sessionId ?? this.#sessionId;
   }
 
-  /** The person pressed Ctrl-C. Resolves with whether the call goes on. */
+  /** The person pressed Ctrl-C. Resolves with whether the call continues. */
   async #decide(prompter: Prompter): Promise<boolean> {
     switch (await whatNow(prompter, this.#stoppable(), this.#ended.signal)) {
       case 'cancel':

@@ -11,7 +11,7 @@ const CLEAR_MS = 250;
 interface HousekeepingParts {
   store: Store;
   sessions: LiveSessions;
-  /** When the gateway began. */
+  /** When the gateway started. */
   startedAt: number;
   settings: CoreSettings;
   log: Log;

@@ -2,7 +2,7 @@ import type { NamePatterns } from '../lib/pattern.ts';
 import type { StandingRule } from './interaction/standing-answers.ts';
 import type { ModelSettings } from './models/choose.ts';
 
-/** Whether a session connects to a server when it begins, or when the server is first used. */
+/** Whether a session connects to a server when it starts, or when the server is first used. */
 export type ConnectMode = 'lazy' | 'eager';
 
 /** A selection of servers and tools: `include` and `exclude` are patterns of `<server>__<tool>`. */

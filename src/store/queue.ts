@@ -65,7 +65,7 @@ export class ChangeQueue {
     this.#aside.set(keyOf(put), { put, bytes });
   }
 
-  /** Requeues changes that fit into so many bytes, the smallest first, but at most `most` bytes after the first. */
+  /** Requeues changes that fit into `room` bytes, smallest first, but at most `most` bytes after the first. */
   takeBack(room: number, most: number): void {
     let taken = 0;
     for (const [key, { put, bytes }] of [...this.#aside].toSorted(([, a], [, b]) => a.bytes - b.bytes)) {

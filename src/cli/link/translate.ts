@@ -21,7 +21,7 @@ export type Translation =
 
 type Raw = Record<string, unknown>;
 
-/** Without what is needed a default would not help: there is no program or host of an empty name. */
+/** With `isNeeded`, a variable gets no empty default: an empty program or host name would not work. */
 type TextWriter = (value: string, isNeeded?: boolean) => string;
 
 const NO_TEXT = ':-';

@@ -2,7 +2,7 @@ import type { Option, Prompter } from './prompter.ts';
 
 export type Decision = 'cancel' | 'leave' | 'go on';
 
-/** Whether the work can go on without the command. */
+/** Whether the work can continue without the command. */
 type Leaving = 'possible' | 'uncertain' | 'impossible';
 
 /** What Ctrl-C can stop. */

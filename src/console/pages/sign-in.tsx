@@ -64,7 +64,7 @@ function Issuers({
     } catch (error) {
       setProblem(messageOf(error));
     }
-    // Also when it went well: a person who comes back with the button of the browser finds the page as it was.
+    // Also on success, so that the page is usable after the browser's back button.
     setBusy(false);
   };
   return (

@@ -19,7 +19,7 @@ export function UrlQuestion({ question }: { question: Question }): JSX.Element {
     setBusy(true);
     await sendAnswer(question, { action: 'accept' });
     setBusy(false);
-    // Not if somebody else was first, or the gateway did not take the answer.
+    // Not if another person was faster, or the gateway did not accept the answer.
     if (questions.get(question.id)?.status === 'accepted') window.open(target.href, '_blank', 'noopener,noreferrer');
   };
   if (url === undefined) {

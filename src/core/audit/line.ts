@@ -55,7 +55,7 @@ export interface CallLine extends LineFacts<'call', 'began' | 'ended'>, SessionF
   taskId?: string;
   server: string;
   tool: string;
-  /** The rest is only in the line that tells of the end. */
+  /** The following fields are only in the `ended` line. */
   startedAt?: number;
   outcome?: Exclude<CallStatus, 'running' | 'waiting'>;
   /** The tool reported an error. */
@@ -78,7 +78,7 @@ export interface QuestionLine
   asks: InteractionKind;
   mode?: 'form' | 'url';
   server: string;
-  /** The rest is only in the line that tells of the end. */
+  /** The following fields are only in the `ended` line. */
   askedAt?: number;
   outcome?: QuestionOutcome;
   answeredBy?: AnsweredBy;

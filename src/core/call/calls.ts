@@ -350,7 +350,7 @@ export class Calls {
     if (call === undefined || call.answered) return false;
     const { server, tool } = call.request;
     const error = new GatewayError('TOOL_ERR_EXECUTION_FAILED', reason, { server, tool });
-    // First the reason, so that its client does not hear that it has cancelled the call itself.
+    // Answer first, so that the client gets this reason instead of its own cancellation.
     call.answer({ kind: 'failed', error, outcome: { kind: 'cancelled', reason } });
     this.#abandon(call, new Error(reason));
     return true;
@@ -370,7 +370,7 @@ export class Calls {
     for (const call of calls) {
       const { tool } = call.request;
       const error = new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', reason, { server, tool });
-      // First the reason, so that its client does not hear that it has cancelled the call itself.
+      // Answer first, so that the client gets this reason instead of its own cancellation.
       call.answer({ kind: 'failed', error, outcome: { kind: 'lost', reason } });
       this.#abandon(call, new Error(reason));
     }

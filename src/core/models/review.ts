@@ -21,7 +21,7 @@ export interface Reviewed {
   question: OpenInteraction;
   /** The name of the model in the config. */
   model: string;
-  /** Aborted when the question is over. */
+  /** Aborted when the question has ended. */
   over: AbortSignal;
   clock: Clock;
 }

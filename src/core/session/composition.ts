@@ -83,7 +83,7 @@ export interface SessionParts {
   observed?: Observed;
   /** Absent if the history is off. */
   recorder?: Recorder | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier?: Notifier | undefined;
   /** Absent without rules. */
   policy?: Policy | undefined;
@@ -125,7 +125,7 @@ export interface SessionWork {
   calls: Calls;
   /** Absent without history and audit record. */
   recorder: SessionListener | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier: SessionNotifier | undefined;
   /** Absent if there are no models. */
   models: ModelResponder | undefined;

@@ -18,7 +18,7 @@ interface RestorerParts {
   /** The memory budget of a principal. */
   memoryOf: (principal: string) => Budget;
   isClosing: () => boolean;
-  /** When the gateway began. */
+  /** When the gateway started. */
   startedAt: () => number;
   settings: CoreSettings;
   log: Log;

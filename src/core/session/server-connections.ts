@@ -41,7 +41,7 @@ interface ServerConnectionsParts {
   interactions: InteractionRouter;
   /** Absent if the client has no event log. */
   events: EventSink | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier: SessionNotifier | undefined;
   settings: CoreSettings;
   budget: Budget;

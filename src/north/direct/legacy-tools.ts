@@ -47,7 +47,7 @@ export class LegacyTools {
     return this.#helpers !== undefined && needsHubTools(this.#session.client?.capabilities ?? {});
   }
 
-  /** The result of `tools/list`; others stay as they are. Through the gateway, every tool can be called with or without a task. */
+  /** Adapts the result of `tools/list`; others stay unchanged. Through the gateway, every tool can be called with or without a task. */
   async listed(method: string, given: Params): Promise<Params> {
     if (method !== 'tools/list') return given;
     const helpers = await this.#helpers?.tools();

@@ -46,7 +46,7 @@ import type { SendOptions, ServerTransport, StreamTag } from './transport.ts';
  * arrive.
  */
 type Use = 'requests' | 'control' | 'streams';
-/** Requests wait for a free socket once so many are open. */
+/** The number of sockets; further requests wait for a free one. */
 const MAX_SOCKETS: Record<Use, number> = { requests: 256, control: 16, streams: 256 };
 /** Short requests, which must not wait behind long ones: pings, and requests about tasks. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);

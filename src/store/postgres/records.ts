@@ -18,7 +18,7 @@ const RESUME_WINDOW = 2000;
 
 /**
  * Of the next unfinished sessions, some that no gateway has, and that clients reach at any of them: not that of a connection.
- * The record is read only where the columns do not have the ids as they are. In any order, so that several gateways do not all
+ * The record is read only if the columns contain hashes instead of ids. In random order, so that several gateways do not all
  * begin with the same one.
  */
 const SESSIONS_TO_RESUME = `WITH unfinished AS MATERIALIZED (

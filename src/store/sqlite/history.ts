@@ -137,7 +137,7 @@ export class SqliteHistory implements History {
     });
   }
 
-  /** The number before the first of so many new ones. */
+  /** The number before the first of `count` new ones. */
   #nextNumbers(count: number): number {
     const row = this.#prepared.get(NUMBER).get(count) as { newest: number };
     return row.newest - count;

@@ -153,7 +153,7 @@ export class Writer {
     return this.#problem.error;
   }
 
-  /** SQLite would go on writing to a deleted file, and the next start would not find it. */
+  /** SQLite would keep writing to a deleted file, which the next start would not find. */
   #checkFile(): void {
     if (this.#file === undefined || this.#problem !== undefined) return;
     let now: Stats | undefined;

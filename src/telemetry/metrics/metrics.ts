@@ -151,7 +151,7 @@ export class Metrics {
     return this.#configured.has(server) ? server : ADDED;
   }
 
-  /** Read from the sessions, so that nobody has to keep count. */
+  /** Read from the sessions on demand, without counters. */
   async #state(): Promise<Family[]> {
     const { sessions, store } = this.#gateway;
     const open = gauge('meanwhile_calls_open', 'Running tool calls, including tasks.', 'server');
@@ -164,7 +164,7 @@ export class Metrics {
     for (const view of VIEWS) bySession.add(0, view);
     for (const server of this.#configured) open.add(0, server);
     for (const [index, session] of sessions.entries()) {
-      // Thousands of sessions must not hold up those who call.
+      // Thousands of sessions must not delay calls.
       if (index % SESSIONS_PER_TURN === SESSIONS_PER_TURN - 1) await nextTurn();
       bySession.add(1, session.view.kind);
       for (const server of session.calls.servers) open.add(1, this.#serverLabel(server));
