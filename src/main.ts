@@ -113,7 +113,7 @@ function newLinks(): Links {
 
 const originOf = (url: string | undefined): string | undefined => (url === undefined ? undefined : new URL(url).origin);
 
-/** What those need who come to `publicUrl`, also by links in messages: its host, and pages that answer questions. */
+/** The settings for visitors of `publicUrl`, including links in messages: its host, and the pages that answer questions. */
 function forPeople({
   notify,
   publicUrl,
@@ -272,7 +272,7 @@ function accountsFor(
   return lazyAccounts({ store: () => store().accounts, load });
 }
 
-/** Where people sign in at servers, and come back to from authorization servers. */
+/** The pages where people sign in to servers, and to which authorization servers redirect. */
 interface SignInPlace {
   base: () => Promise<string>;
   linkTo: (signIn: SignIn) => Promise<string>;
@@ -284,7 +284,7 @@ interface SignInPlace {
 const START_PATH = '/oauth/start/';
 const CALLBACK_PATH = '/oauth/callback';
 
-/** The gateway's own address, once it listens: calls of an earlier run go on before. */
+/** The gateway's own address, once it listens: restored calls may continue before that. */
 function atListener({ publicUrl }: Config['settings'], { listening }: Links): SignInPlace {
   const base = async (): Promise<string> => originOf(publicUrl) ?? listening.promise;
   return { base, linkTo: async ({ id }) => `${await base()}${START_PATH}${id}`, isPublic: true, close: () => {} };
@@ -315,7 +315,7 @@ export interface OwnAccounts {
   close: () => Promise<void>;
 }
 
-/** The accounts in the store of a gateway that is not running, with pages of their own. */
+/** The accounts in the store of a gateway that is not running, with their own sign-in pages. */
 export async function openAccounts(
   { settings, servers }: Pick<Config, 'settings' | 'servers'>,
   { inMemoryIfInUse = false } = {},

@@ -64,8 +64,8 @@ function addressProblems({ publicUrl, listening }: GatewayUrls): IssuerProblem[]
     return [{ problem, fix: `set publicUrl to the address that clients use, ${example}` }];
   }
   if (isSecureUrl(publicUrl)) return [];
-  const problem = `publicUrl is ${publicUrl}, without https: tokens can be read on the way, and clients refuse to send them`;
-  return [{ problem, fix: `put a proxy with TLS before the gateway, and set publicUrl to its address, ${example}` }];
+  const problem = `publicUrl is ${publicUrl}, without https: tokens can be intercepted, and clients refuse to send them`;
+  return [{ problem, fix: `put a TLS proxy in front of the gateway, and set publicUrl to its address, ${example}` }];
 }
 
 function metadataProblem(error: unknown): IssuerProblem {
@@ -159,8 +159,8 @@ async function authorizationProblem(authorizationUrl: string, redirectUri: strin
   if (error === '' || /^(?:login|interaction|consent|account_selection)_required$/.test(error)) return undefined;
   const fix =
     error === 'invalid_scope'
-      ? 'let the client ask for these scopes at the issuer, or name others in console.scopes and auth.scopes'
-      : 'look at the settings of the client at the issuer: it must allow the authorization code flow with PKCE';
+      ? 'allow the client to request these scopes at the issuer, or set others in console.scopes and auth.scopes'
+      : 'check the settings of the client at the issuer: it must allow the authorization code flow with PKCE';
   const description = said.get('error_description') ?? '';
-  return { problem: `console: the issuer answers ${error}${description === '' ? '' : ` (${description})`}`, fix };
+  return { problem: `console: the issuer responds with ${error}${description === '' ? '' : ` (${description})`}`, fix };
 }

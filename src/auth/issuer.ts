@@ -46,7 +46,7 @@ export interface IssuerParts {
   log: Log;
 }
 
-/** What was found out of a token; after `until` it has to be checked again. */
+/** The cached result of a token check; after `until` the token must be checked again. */
 export interface Checked {
   bearer: Bearer;
   until: number;
@@ -94,7 +94,7 @@ export class Issuer {
     return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + SIGNED_MS) };
   }
 
-  /** Checks the token that tells who has signed in, which was issued for this client and this attempt only. */
+  /** Checks the ID token, which is issued for this client and this attempt only. */
   async verifyIdToken(token: string, expected: ExpectedIdToken): Promise<Bearer> {
     const { clientId, nonce, claims } = expected;
     const payload = await this.#payloadOf(token, { audience: clientId, requiredClaims: ['iss', 'exp', 'sub', 'aud'] });
@@ -106,7 +106,7 @@ export class Issuer {
     for (const [name, value] of Object.entries(claims)) {
       const { [name]: found } = payload;
       if (found !== value && !(Array.isArray(found) && found.includes(value))) {
-        throw refused(`its claim '${name}' is not the one that is required here`);
+        throw refused(`its claim '${name}' does not have the required value`);
       }
     }
     return this.#bearer(payload);
@@ -178,7 +178,7 @@ export class Issuer {
     const { exp, aud } = claims;
     const { [principalClaim]: subject = principalClaim === 'sub' ? programIn(claims) : undefined } = claims;
     const expiresAt = typeof exp === 'number' ? exp * 1000 : Number.NaN;
-    // Introspection need not tell when a token expires.
+    // Introspection need not return the expiry.
     const until = Number.isNaN(expiresAt) ? clock.now() + INTROSPECTED_MS : expiresAt;
     if (until + TOLERANCE_MS <= clock.now()) throw refused('it has expired');
     if (typeof subject !== 'string' || subject === '') throw refused(`it has no claim '${principalClaim}'`);
@@ -216,7 +216,7 @@ export class Issuer {
     if (this.#unknown.size > MAX_UNKNOWN && oldest !== undefined) this.#unknown.delete(oldest);
   }
 
-  /** What the issuer answers; throws that it cannot be asked. */
+  /** The answer of the issuer; throws if it cannot be reached. */
   async #asked<T>(asking: () => Promise<T>): Promise<T> {
     try {
       return await asking();

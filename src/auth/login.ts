@@ -17,13 +17,13 @@ import { greatestOf, greatestScope, scopesIn } from './scope.ts';
 import type { AuthSettings, LoginSettings } from './settings.ts';
 import { checkWith } from './verifier.ts';
 
-/** What an issuer says about a refusal is shown to the person, up to so many characters. */
+/** The limit on an issuer's error description that is shown to the person. */
 const SHOWN_CHARS = 300;
 
 export interface LoginsParts {
   issuers: readonly Issuer[];
   scopes: AuthSettings['scopes'];
-  /** What access rules and quotas look for in tokens; absent if they look for nothing. */
+  /** The scopes and claims that access rules and quotas use, as JSON; absent if they use none. */
   asks?: string | undefined;
   log: Log;
 }
@@ -35,7 +35,7 @@ export function createLogins({ issuers, scopes, asks, log }: LoginsParts): Login
   });
   const named = (issuer: string): Login => {
     const found = all.find(({ name }) => name === issuer);
-    if (found === undefined) throw refused(`nobody signs in with ${cleanLine(issuer)} here (any more)`);
+    if (found === undefined) throw refused(`${cleanLine(issuer)} is not (or no longer) configured for it`);
     return found;
   };
   return {
@@ -127,12 +127,13 @@ class Login {
     return [...new Set(['openid', ...(this.#settings.scopes ?? own)])];
   }
 
-  /** Throws if another issuer may have answered, or somebody else has begun the sign-in. */
+  /** Throws if another issuer may have answered, or another person started the sign-in. */
   #codeIn(pending: PendingLogin, parameters: URLSearchParams, { namesItself }: IssuerMetadata): string {
-    if (parameters.get('state') !== pending.state) throw refused('it was begun in another window, or by somebody else');
+    if (parameters.get('state') !== pending.state)
+      throw refused('it was started in another window or by another person');
     const named = parameters.get('iss');
     // Before anything that the answer says is shown: it may be that of another issuer.
-    if (named === null ? namesItself : named !== this.name) throw refused(`the answer is not one of ${this.name}`);
+    if (named === null ? namesItself : named !== this.name) throw refused(`the response is not from ${this.name}`);
     const error = parameters.get('error');
     if (error !== null) {
       const description = parameters.get('error_description') ?? '';
@@ -163,7 +164,7 @@ class Login {
     } catch (error) {
       throw this.#notRedeemed(error);
     }
-    if (!isObject(answer)) throw this.#misconfigured('its answer is no JSON object');
+    if (!isObject(answer)) throw this.#misconfigured('its response is not a JSON object');
     return answer;
   }
 
@@ -222,7 +223,7 @@ class Login {
   #notRedeemed(error: unknown): GatewayError {
     const said = error instanceof StatusError ? error.error : undefined;
     this.#log.error('login_failed', { issuer: this.name, error: said ?? messageOf(error) });
-    if (said === 'invalid_grant') return refused('it has taken too long, or was completed before');
+    if (said === 'invalid_grant') return refused('it took too long, or was already completed');
     if (said !== undefined) return this.#misconfigured(`it answered ${cleanLine(said).slice(0, SHOWN_CHARS)}`);
     return this.#unreachable();
   }
@@ -238,7 +239,7 @@ class Login {
     this.#log.error('login_misconfigured', { issuer: this.name, why });
     return new GatewayError(
       'TOOL_ERR_EXECUTION_FAILED',
-      `Nobody can sign in with ${this.title} now, because ${why}. \`meanwhile doctor\` tells the operator more.`,
+      `Sign-in with ${this.title} is not possible now, because ${why}. The operator can run \`meanwhile doctor\` for details.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** What an authorization server says of itself (RFC 8414, OpenID Connect Discovery). */
+/** The metadata of an authorization server (RFC 8414, OpenID Connect Discovery). */
 
 import { messageOf } from '../lib/log.ts';
 import { isSecureUrl } from '../lib/secure-url.ts';

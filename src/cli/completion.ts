@@ -18,8 +18,8 @@ export type Shell = keyof typeof SHELLS;
 
 const SUMMARIES: readonly [name: string, summary: string][] = [
   ...PUBLIC_COMMANDS.map((name): [string, string] => [name, COMMANDS[name].summary]),
-  ['help', 'help on a command, or on exit-codes'],
-  ['version', 'the version'],
+  ['help', 'show help for a command, or the exit codes'],
+  ['version', 'show the version'],
 ];
 
 const HELP_TOPICS = [...PUBLIC_COMMANDS, 'exit-codes'];

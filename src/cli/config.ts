@@ -46,15 +46,15 @@ export async function configFor({ flags }: CommandLine, transport: 'http' | 'std
 
 /** Explains to a person who named no file why this one is read. */
 function withWhy(error: ConfigError): ConfigError {
-  const why = `${USUAL_FILE} is used because it is in this folder; --config FILE names another`;
+  const why = `Meanwhile uses ${USUAL_FILE} because it is in this folder; use --config FILE for another file`;
   return new ConfigError([...error.mistakes, why], { cause: error });
 }
 
 /** How to use a config file; `undefined` if one is in use. */
 export function configHint({ source, unusedFile }: ConfigChoice): string | undefined {
   if (source !== 'none') return undefined;
-  if (unusedFile === undefined) return `create ${USUAL_FILE} in this folder, or give yours with --config FILE`;
-  return `${unusedFile} is in this folder, but stdio does not use it by itself: add --config ${unusedFile}`;
+  if (unusedFile === undefined) return `create ${USUAL_FILE} in this folder, or use --config FILE`;
+  return `${unusedFile} is in this folder, but stdio does not use it automatically: add --config ${unusedFile}`;
 }
 
 export function logConfig(config: ProgramConfig, log: Log): void {

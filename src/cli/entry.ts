@@ -16,8 +16,8 @@ if (thisMajor > major || (thisMajor === major && thisMinor >= minor)) {
   void import('./index.ts');
 } else {
   process.stderr.write(
-    `meanwhile: needs Node ${needed} or newer; this is ${process.versions.node} (${process.execPath}). ` +
-      `Install a newer one, or give its path as "command" in your client's config.\n`,
+    `meanwhile: Node ${needed} or newer is required; this is ${process.versions.node} (${process.execPath}). ` +
+      `Install a newer version, or set its path as "command" in your client's config.\n`,
   );
   process.exitCode = 2;
 }

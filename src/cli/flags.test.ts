@@ -24,14 +24,14 @@ test.each([
   [['doctor', '--answer', '{}'], "Unknown option '--answer'"],
   [
     ['nothing'],
-    "no command 'nothing'; there are serve, stdio, demo, store, audit, console, notify, inbox, status, watch, top, login, logout, whoami, link, unlink, import, doctor, rules, access, completion, call, tools, resources, prompts and tasks",
+    "no command 'nothing'; the commands are serve, stdio, demo, store, audit, console, notify, inbox, status, watch, top, login, logout, whoami, link, unlink, import, doctor, rules, access, completion, call, tools, resources, prompts and tasks",
   ],
-  [['srve'], "no command 'srve'; did you mean 'serve'?\nthere are"],
+  [['srve'], "no command 'srve'; did you mean 'serve'?\nthe commands are"],
   [['help', 'cal'], "no command 'cal'; did you mean 'call'?"],
   [['help', 'call', 'tools'], "unexpected argument 'tools'"],
   [['version', 'call'], "unexpected argument 'call'"],
-  [['--nothing', 'x'], "Unknown option '--nothing'\nto pass a value that begins with -, put it after --"],
-  [['call', 's', 't', '-5'], "Unknown option '-5'\nto pass a value that begins with -, put it after --"],
+  [['--nothing', 'x'], "Unknown option '--nothing'\nto pass a value that starts with -, put it after --"],
+  [['call', 's', 't', '-5'], "Unknown option '-5'\nto pass a value that starts with -, put it after --"],
   [
     ['serve', '--server', 'files'],
     "Unknown option '--server'\n--server is for stdio; over HTTP that server is at /mcp/files",

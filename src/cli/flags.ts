@@ -146,7 +146,7 @@ function withLowerCaseV(args: readonly string[]): string[] {
 
 function noSuchCommand(name: string): string {
   const near = didYouMean(name, [...PUBLIC_COMMANDS, 'help', 'version']);
-  const all = `there are ${PUBLIC_COMMANDS.slice(0, -1).join(', ')} and ${PUBLIC_COMMANDS.at(-1)}`;
+  const all = `the commands are ${PUBLIC_COMMANDS.slice(0, -1).join(', ')} and ${PUBLIC_COMMANDS.at(-1)}`;
   return `no command '${name}'${near === '' ? '; ' : `${near}\n`}${all}`;
 }
 

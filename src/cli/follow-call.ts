@@ -15,7 +15,7 @@ export interface FollowedCall {
   label: string;
   /** Aborting the signal stops the work on the server. */
   start(signal: AbortSignal): ToolCallStream;
-  /** Set to follow an existing task, which goes on when the command ends. A call is cancelled instead. */
+  /** Set to follow an existing task, which continues when the command ends. A call is cancelled instead. */
   taskId?: string;
   answers: PreparedAnswers;
   /** Called after each change of the task. */
@@ -29,7 +29,7 @@ const CANCEL_MS = 3000;
 const CONFIRM_MS = 1500;
 const CONFIRM_POLL_MS = 200;
 
-const ASKS_ONCE = 'It cannot be left running: servers of the older protocol do not repeat a question.';
+const ASKS_ONCE = 'You cannot leave it running: servers of the older protocol do not repeat a question.';
 
 /** Follows a call or an existing task to its end: shows progress and answers questions. */
 export async function followCall(session: ServerSession, followed: FollowedCall): Promise<CallToolResult> {
@@ -118,7 +118,7 @@ class CallFollower {
   #lost(reason: string): void {
     const { screen, label } = this.#serverSession;
     this.#away = true;
-    // A call without a task ends with the connection, with an error of its own.
+    // A call without a task ends with the connection, and reports its own error.
     if (this.#taskId === undefined) return;
     screen.note(`lost the connection to ${label}, trying again: ${reason}`);
     screen.live?.update({ trouble: 'connection lost, reconnecting' });
@@ -131,7 +131,7 @@ class CallFollower {
     this.#sessionId = client.sessionId ?? this.#sessionId;
   }
 
-  /** The person pressed Ctrl-C. Resolves with whether the call goes on. */
+  /** The person pressed Ctrl-C. Resolves with whether the call continues. */
   async #decide(prompter: Prompter): Promise<boolean> {
     switch (await whatNow(prompter, this.#stoppable(), this.#ended.signal)) {
       case 'cancel':
@@ -157,8 +157,7 @@ class CallFollower {
   }
 
   #farewell(): string {
-    if (this.#away)
-      return 'stopped waiting; the connection is lost, so it is unknown whether the server still has the task';
+    if (this.#away) return 'stopped waiting; the connection is lost, so the server may no longer have the task';
     return this.#followed.taskId === undefined ? 'left running' : 'stopped waiting; the task continues';
   }
 

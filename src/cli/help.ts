@@ -18,10 +18,10 @@ import { readingWidth, reflow } from './terminal/reflow.ts';
 
 /** What the help says about a command besides its definition. */
 interface Prose {
-  /** If the usage is more than the command and its operands. */
+  /** The usage line, if it is more than the command and its operands. */
   usage?: string;
   about: string;
-  /** It takes servers, which the help explains. */
+  /** The command takes servers; its help explains how to name one. */
   servers?: true;
   /** The heading of the flags that are also environment variables. */
   envFlags?: string;
@@ -35,13 +35,13 @@ const SERVERS = `<server> is one of
   a command in quotes         "npx -y some-server --flag", "KEY=value node server.js", some-server`;
 
 const EXIT_CODES = `Exit codes
-    0  success: there is a result
-    1  failed: the server reports an error, cannot be reached, or disconnected; doctor found a problem
+    0  success
+    1  failed: the server reports an error, cannot be reached, or disconnects; doctor found a problem
     2  wrong usage or configuration
     3  the tool itself reports an error
     4  cancelled, by the server or by you
     5  timed out (--timeout)
-    6  a question was left unanswered: there was no terminal to ask on and no --answer
+    6  a question was left unanswered: no terminal and no --answer
   130  interrupted, or left running`;
 
 const GATEWAY_EXIT_CODES = 'Exit codes: 0 stopped, 1 cannot start, 2 wrong usage or configuration';
@@ -50,54 +50,55 @@ const LINK_EXIT_CODES = `Exit codes
     0  done, or nothing to do
     1  a file could not be parsed or written and was not changed; the other files were changed
     2  wrong usage or configuration
-    4  you said no
-    6  there was no terminal to ask on, and no --yes
+    4  not confirmed
+    6  no terminal and no --yes
   130  interrupted`;
 
 const SHOWN_EXIT_CODES = `Exit codes
-  0  shown
-  1  the gateway cannot be reached, or refuses the request
+  0  success
+  1  the gateway cannot be reached or refuses the request
   2  wrong usage or configuration`;
 
-const FIND_GATEWAY = `Without a URL, the command uses the gateway that this user started with the same config file and store. Other gateways
-need a token.`;
+const FIND_GATEWAY = `Without a URL, the command uses the gateway that you started with the same config file and store. Other gateways
+require a token.`;
 
-const GATEWAY_FLAGS = 'Flags, also as environment variables and in the config file';
+const GATEWAY_FLAGS = 'Flags, with their environment variables; the config file has the same settings';
 
 const PROSE: Partial<Record<CommandName, Prose>> = {
   stdio: {
     usage: '[stdio] [flags]',
-    about: `Run as an MCP server on standard input and output, until its input ends; clients start this command. It offers the tools of
-the hub; with --all, --group or --server, the tools of all servers, a group, or one server. Only warnings and errors
-are logged unless a level is given. A meanwhile.json in the current folder is not used: name it with --config.`,
+    about: `Runs as an MCP server on standard input and output until the input ends; clients start this command. It offers the tools of
+the hub; with --all, --group or --server, the tools of all servers, of a group, or of one server. It logs only warnings
+and errors unless you set a level. It uses a meanwhile.json in the current folder only with --config.`,
     envFlags: GATEWAY_FLAGS,
     examples: ['meanwhile stdio --config ~/meanwhile.json', 'meanwhile stdio --config ~/meanwhile.json --all'],
     exitCodes: GATEWAY_EXIT_CODES,
   },
   serve: {
-    about: `Run as an MCP server over HTTP until it is stopped. The hub is at http://127.0.0.1:8080/mcp, each server of the config
-file at /mcp/NAME, and all of them as one at /mcp/all. Without --config and MEANWHILE_CONFIG it uses meanwhile.json in the current folder.`,
+    about: `Runs as an MCP server over HTTP until it is stopped. The hub is at http://127.0.0.1:8080/mcp, each server of the config
+file at /mcp/NAME, and all of them as one at /mcp/all. Without --config and MEANWHILE_CONFIG it uses meanwhile.json in
+the current folder.`,
     envFlags: GATEWAY_FLAGS,
     examples: ['meanwhile serve --config meanwhile.json --port 8081'],
     exitCodes: GATEWAY_EXIT_CODES,
   },
   demo: {
-    about: `Runs a demonstration with its own gateway and server: a call that becomes a task, a question, an answer, a result. At the
-end it prints the entry for the .mcp.json of a client.`,
+    about: `Plays a demonstration with its own gateway and server: a call that becomes a task, a question, an answer, a result. At the
+end it prints an entry for a client's .mcp.json.`,
     examples: ['meanwhile demo'],
-    exitCodes: 'Exit codes: 0 played, 1 failed, 2 wrong usage, 130 interrupted',
+    exitCodes: 'Exit codes: 0 success, 1 failed, 2 wrong usage, 130 interrupted',
   },
   notify: {
     usage: 'notify test [target] [flags]\n       meanwhile notify list [url] [flags]',
-    about: `test sends a test message to one target of meanwhile.notify.targets in the config file, or to all targets, and prints
-each result. It needs no running gateway. list shows the queued and failed notifications of a running gateway.`,
+    about: `test sends a test message to one or all targets in meanwhile.notify.targets of the config file, and prints each result. It
+does not need a running gateway. list shows the queued and failed notifications of a running gateway.`,
     examples: ['meanwhile notify test', 'meanwhile notify test phone --config meanwhile.json', 'meanwhile notify list'],
-    exitCodes: 'Exit codes: 0 sent, 1 a target failed, 2 wrong usage or configuration',
+    exitCodes: 'Exit codes: 0 success, 1 a target failed, 2 wrong usage or configuration',
   },
   call: {
     usage: 'call <server> <tool> [key=value …] [key:=json …] [flags]',
     about: `Calls a tool and prints its result. Values are converted to the types of the tool's schema: numbers, true or false, lists
-and objects as JSON; a key given several times makes a list. key:=json is sent as it is.
+and objects as JSON; repeat a key to make a list. key:=json is sent unchanged.
 
 On a terminal it shows the progress of the call and asks you the server's questions. Ctrl-C asks whether to cancel
 the call, to leave it running if the server keeps it as a task, or to continue. Without a terminal, use --answer.`,
@@ -110,8 +111,8 @@ the call, to leave it running if the server keeps it as a task, or to continue. 
     exitCodes: EXIT_CODES,
   },
   tools: {
-    about: `Lists the tools of a server, or shows some in full: how to call them, and their schemas. 'task' marks a tool that always
-runs as a task, 'task?' a tool that can run as one.`,
+    about: `Lists the tools of a server, or shows some in full, with their schemas and how to call them. 'task' marks a tool that
+always runs as a task, 'task?' a tool that can run as one.`,
     servers: true,
     examples: [
       'meanwhile tools demo',
@@ -121,7 +122,7 @@ runs as a task, 'task?' a tool that can run as one.`,
     exitCodes: EXIT_CODES,
   },
   resources: {
-    about: `Lists the resources of a server and its resource templates, marked 'template'; or reads some resources.`,
+    about: `Lists the resources and resource templates (marked 'template') of a server, or reads some resources.`,
     servers: true,
     examples: ['meanwhile resources files', 'meanwhile resources files file:///notes.txt --out notes'],
     exitCodes: EXIT_CODES,
@@ -134,13 +135,13 @@ runs as a task, 'task?' a tool that can run as one.`,
   },
   tasks: {
     about: `Shows and controls the tasks of a server.
-  list <server>              lists the tasks that the server shows to this client
+  list <server>              lists the tasks that the server shows this client
   get <server> <task id>     shows the state of a task
   result <server> <task id>  waits for the task and prints its result; asks you its questions
-  watch <server> <task id>   like result, but also prints each change of the task
+  watch <server> <task id>   like result, but also prints each change
   cancel <server> <task id>  cancels the task
 
-Ctrl-C during result and watch asks whether to stop waiting, which lets the task continue, or to cancel it.
+Ctrl-C during result and watch asks whether to stop waiting and let the task continue, or to cancel it.
 
 A server of the older protocol may keep tasks per session: --session ID names the session that created the task.`,
     servers: true,
@@ -151,16 +152,16 @@ A server of the older protocol may keep tasks per session: --session ID names th
     exitCodes: EXIT_CODES,
   },
   doctor: {
-    about: `Connects to each server of the config file, or to the given servers, and prints their capabilities, and each problem with a fix.
-If a program exits, doctor shows its last output. The exit code is 1 if there is a problem. Disabled servers are only
-listed. Without names it also examines the command or URL in each linked client (see meanwhile link).`,
+    about: `Connects to each server of the config file, or to the given servers, and prints its capabilities, and each problem with a
+fix. If a program exits, doctor shows its last output. The exit code is 1 if there is a problem. Disabled servers are
+only listed. Without names, doctor also checks the command or URL in each linked client (see meanwhile link).`,
     servers: true,
     examples: ['meanwhile doctor', 'meanwhile doctor files https://example.org/mcp --timeout 60s'],
     exitCodes: EXIT_CODES,
   },
   rules: {
-    about: `test shows which rule of the config file decides on a call, and why; it does not make the call. The server is asked for the
-annotations of the tool; if it cannot be reached, the defaults for missing annotations apply.
+    about: `test shows which rule of the config file decides on a call, and why, without making the call. It reads the annotations of
+the tool from the server; if it cannot reach the server, the defaults for missing annotations apply.
 init connects to the servers of the config file and prints rules for their tools: ask before a tool that may delete or
 overwrite something, allow read-only tools. init changes nothing: review the rules and put them into the config file.`,
     examples: [
@@ -171,9 +172,9 @@ overwrite something, allow read-only tools. init changes nothing: review the rul
     exitCodes: EXIT_CODES,
   },
   access: {
-    about: `test tells which servers of the config file a principal may use, or with a server and a tool, whether it may use these, and
-which rule of "access" decides. A principal is a name from auth.tokens, <subject>@<issuer>, or local. --scope and --claim say
-what its access token would say.`,
+    about: `test shows which servers of the config file a principal may use and which rule of "access" decides; with a server or a tool,
+whether the principal may use it. A principal is a name from auth.tokens, <subject>@<issuer>, or local. --scope and --claim
+set the scopes and claims of its access token.`,
     examples: [
       'meanwhile access test ada',
       'meanwhile access test ada github delete_repository',
@@ -185,34 +186,34 @@ what its access token would say.`,
     about: `Shows and maintains the store of the gateway.
   show    the file or database, its size, the gateways that use it, and the number of records (the default)
   prune   removes expired tasks, and sessions without unfinished tasks that were idle for longer than sessions.idleMs, with
-          all of their data; then shrinks the file. A file must not be in use by a gateway. In a PostgreSQL database, the
-          sessions of running gateways stay
+          all their data; then shrinks the file. Stop the gateway that uses the file first. In a PostgreSQL database, prune
+          keeps the sessions of running gateways
   export  writes all records as JSON lines to standard output:
           {"kind":"session|server|task|question|event","record":{…}}. Tasks include their arguments and results, sessions
-          their ids; secrets of added servers are hidden. While a gateway is using the store, the records are not a
+          their ids; the secrets of added servers are left out. While a gateway uses the store, the records are not a
           consistent snapshot
 
-The store is the one that serve would use. show and export change nothing, and may be used while a gateway is running.`,
+The command uses the same store as serve. show and export change nothing, and work while a gateway is running.`,
     envFlags: 'Flags',
     examples: ['meanwhile store', 'meanwhile store prune --older-than 7d', 'meanwhile store export > records.jsonl'],
     exitCodes: `Exit codes
   0  done
-  1  failed: no such store, in use, damaged, written by a newer version
+  1  failed: the store does not exist, is in use or damaged, or was written by a newer version
   2  wrong usage or configuration`,
   },
   top: {
-    about: `Shows what a running gateway does: its sessions, calls, tasks, questions, servers and store. On a terminal it refreshes
-until you press q; elsewhere, and with --once or --json, it prints the state once.
+    about: `Shows the metrics of a running gateway: its sessions, calls, tasks, questions, servers and store. On a terminal it
+refreshes until you press q; elsewhere, and with --once or --json, it prints the state once.
 
-Without a URL it reads the gateway of the config file, or at http://127.0.0.1:8080. The gateway begins to count calls
-at the first request (see docs/OBSERVABILITY.md).`,
+Without a URL it reads the gateway of the config file, or the gateway at http://127.0.0.1:8080. The gateway starts to
+count calls at the first request for its metrics (see docs/OBSERVABILITY.md).`,
     envFlags: 'Flags',
     examples: ['meanwhile top', 'meanwhile top http://gateway:8080 --token … --once', 'meanwhile top --json'],
     exitCodes: SHOWN_EXIT_CODES,
   },
   console: {
-    about: `Prints the link to the console of a running gateway, and opens it in the browser. The link signs you in until the gateway is
-stopped: keep it secret. If you use a token instead, the page asks for it.
+    about: `Prints the link to the console of a running gateway, and opens it in the browser. The link signs you in until the gateway
+stops: keep it secret. With --token, the page asks for the token instead.
 
 ${FIND_GATEWAY}`,
     envFlags: 'Flags',
@@ -220,8 +221,8 @@ ${FIND_GATEWAY}`,
     exitCodes: SHOWN_EXIT_CODES,
   },
   inbox: {
-    about: `Lists the open questions at a running gateway, from the calls of all clients, and asks them on the terminal, like
-meanwhile call. The first answer counts; if another person was first, inbox shows who answered. Esc leaves a question open.
+    about: `Lists the open questions of a running gateway, from the calls of all clients, and asks them on the terminal, like
+meanwhile call. The first answer counts; if another person was faster, inbox shows who answered. Esc leaves a question open.
 Without a terminal, inbox only lists the questions; to answer one, give its id and --answer.
 
 ${FIND_GATEWAY}`,
@@ -232,15 +233,15 @@ ${FIND_GATEWAY}`,
       `meanwhile inbox 01M7HHJHZZ1V --answer '{"confirm":true}'`,
     ],
     exitCodes: `Exit codes
-    0  listed, answered, or left open
-    1  the gateway cannot be reached, or refuses the request; the question is no longer open
+    0  success, also if a question was left open
+    1  the gateway cannot be reached or refuses the request; the question is no longer open
     2  wrong usage or configuration; the answer is invalid
-    6  there was no terminal to ask on, and no --answer
+    6  no terminal and no --answer
   130  interrupted`,
   },
   status: {
     about: `Shows the current state of a gateway: open questions, calls and tasks with their progress, servers and
-sessions. meanwhile watch follows them; meanwhile top shows figures.
+sessions. Use meanwhile watch to follow them, and meanwhile top for metrics.
 
 ${FIND_GATEWAY}`,
     envFlags: 'Flags',
@@ -248,7 +249,7 @@ ${FIND_GATEWAY}`,
     exitCodes: SHOWN_EXIT_CODES,
   },
   watch: {
-    about: `Follows the work of a running gateway: open questions, running calls and tasks with their progress, and ended calls.
+    about: `Follows a running gateway: open questions, running calls and tasks with their progress, and ended calls.
 On a terminal it fills the screen until you press q; elsewhere, and with --json, it prints a line for each change.
 
 ${FIND_GATEWAY}`,
@@ -257,10 +258,11 @@ ${FIND_GATEWAY}`,
     exitCodes: SHOWN_EXIT_CODES,
   },
   audit: {
-    about: `Lists the audit record of a gateway, which "audit": true in its config file turns on: calls, questions, answers, approvals,
-sign-ins and changes of servers, each with its principal, time and outcome. With --json it exports all matching lines, oldest first.
+    about: `Lists the audit record of a gateway: calls, questions, answers, approvals, sign-ins and server changes, each with its
+principal, time and outcome. Turn the record on with "audit": true in the config file. With --json the command exports
+all matching lines, oldest first.
 
-${FIND_GATEWAY} If it is not running, the lines are read from its store.`,
+${FIND_GATEWAY} If no gateway is running, the command reads the lines from the store.`,
     envFlags: 'Flags',
     examples: [
       'meanwhile audit --since 2h --kind call --server files',
@@ -270,33 +272,33 @@ ${FIND_GATEWAY} If it is not running, the lines are read from its store.`,
     exitCodes: SHOWN_EXIT_CODES,
   },
   login: {
-    about: `Signs you in at a server that wants to know who uses it. It prints a link, opens it in the browser, and waits until you are
-done there. The tokens stay with the gateway, encrypted, and calls that waited for the sign-in go on by themselves.
+    about: `Signs you in to a server that requires it. The command prints a link, opens it in the browser, and waits until you have
+signed in. The gateway keeps the tokens, encrypted, and continues the calls that waited for the sign-in.
 
-${FIND_GATEWAY} If none is running, the tokens go into its store.`,
+${FIND_GATEWAY} If no gateway is running, the command keeps the tokens in the store.`,
     envFlags: 'Flags',
     examples: ['meanwhile login github', 'meanwhile login github --no-browser'],
     exitCodes: `Exit codes
     0  signed in
-    1  the gateway or the server refuses, or cannot be reached
+    1  the gateway or the server refuses the request, or cannot be reached
     2  wrong usage or configuration
-    5  time ran out (--timeout)
-    6  nobody has signed in in time
+    5  timed out (--timeout)
+    6  the sign-in was not completed in time
   130  interrupted`,
   },
   logout: {
-    about: `Revokes your tokens for a server where its authorization server can do that, and deletes them.
+    about: `Deletes your tokens for a server, and revokes them if its authorization server supports that.
 
-${FIND_GATEWAY} If none is running, its store is used.`,
+${FIND_GATEWAY} If no gateway is running, the command uses the store.`,
     envFlags: 'Flags',
     examples: ['meanwhile logout github'],
     exitCodes: SHOWN_EXIT_CODES,
   },
   whoami: {
-    about: `Shows who you are at the gateway, and with which accounts it uses servers for you: where you have signed in, with which
+    about: `Shows your principal at the gateway, and the accounts with which it uses servers for you: where you signed in, with which
 scopes, and until when.
 
-${FIND_GATEWAY} If none is running, its store is used.`,
+${FIND_GATEWAY} If no gateway is running, the command uses the store.`,
     envFlags: 'Flags',
     examples: ['meanwhile whoami', 'meanwhile whoami --json'],
     exitCodes: SHOWN_EXIT_CODES,
@@ -305,7 +307,7 @@ ${FIND_GATEWAY} If none is running, its store is used.`,
     about: `Adds Meanwhile to the config file of each client, or of the given clients, so that the client starts it: ${CLIENT_NAMES.join(', ')}.
 Without names it links the clients that it finds on this machine.
 
-link shows the change first and makes it after you confirm. The rest of the file stays as it is. A file that
+link shows the change first and makes it after you confirm. The rest of the file stays unchanged. A file that
 Meanwhile cannot parse is not changed. meanwhile unlink undoes the change; meanwhile doctor checks that the entry works.`,
     examples: [
       'meanwhile link',
@@ -316,24 +318,24 @@ Meanwhile cannot parse is not changed. meanwhile unlink undoes the change; meanw
   },
   unlink: {
     about: `Undoes what meanwhile link did to the config file of each client, or of the given clients. If nothing else has changed the file
-since, unlink restores it byte for byte; otherwise it removes only the entry of Meanwhile. It removes an entry that you wrote by
+since, unlink restores it byte for byte; otherwise it removes only the Meanwhile entry. It removes an entry that you wrote by
 hand only if you name the client.`,
     examples: ['meanwhile unlink', 'meanwhile unlink cursor --yes'],
     exitCodes: LINK_EXIT_CODES,
   },
   import: {
-    about: `Collects the servers that are configured in your MCP clients, or in the given clients, in the config file: ${CLIENT_NAMES.join(', ')}.
+    about: `Copies the servers of your MCP clients, or of the given clients, into the config file: ${CLIENT_NAMES.join(', ')}.
 
-import shows the change first, without secrets, and makes it after you confirm. Servers that are in the config file stay as
-they are; a different server of the same name is reported and left out. Disabled servers and Meanwhile itself are left
-out, too. import does not change the files of the clients.`,
+import shows the change first, without secrets, and makes it after you confirm. Servers that are already in the config file
+stay unchanged; a different server of the same name is reported and skipped. Disabled servers and Meanwhile itself are
+skipped, too. import does not change the files of the clients.`,
     examples: ['meanwhile import', 'meanwhile import cursor --config ~/meanwhile.json --yes'],
     exitCodes: `Exit codes
     0  done, or nothing to do
     1  a server or a file could not be imported; the others were imported
     2  wrong usage
-    4  you said no
-    6  there was no terminal to ask on, and no --yes
+    4  not confirmed
+    6  no terminal and no --yes
   130  interrupted`,
   },
   completion: {
@@ -343,7 +345,7 @@ out, too. import does not change the files of the clients.`,
       'zsh    meanwhile completion zsh > "${fpath[1]}/_meanwhile"',
       'fish   meanwhile completion fish > ~/.config/fish/completions/meanwhile.fish',
     ],
-    exitCodes: 'Exit codes: 0 printed, 2 wrong usage',
+    exitCodes: 'Exit codes: 0 success, 2 wrong usage',
   },
 };
 
@@ -368,7 +370,7 @@ export function helpCommand(command: CommandName | undefined): string {
 const GROUPS: readonly [Group, string][] = [
   ['gateway', 'Gateway'],
   ['people', 'A running gateway'],
-  ['setup', 'Set-up'],
+  ['setup', 'Setup'],
   ['client', 'Client for any MCP server'],
 ];
 
@@ -382,7 +384,7 @@ function programHelp(): string {
 
 ${groups.join('\n')}
 
---config FILE, --no-color, --version; more: meanwhile help call|…|exit-codes
+--config FILE, --no-color, --version; more: meanwhile help <command>|exit-codes
 `;
 }
 

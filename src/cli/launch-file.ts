@@ -22,7 +22,7 @@ export type Launch = z.Output<typeof schema>;
 
 type Where = Pick<Settings, 'store' | 'host' | 'port'>;
 
-/** Beside the store where that is a file, which only one gateway uses; else in the data folder. */
+/** Beside the store if that is a file, which only one gateway uses; otherwise in the data folder. */
 export function launchFile({ store, host, port }: Where, env: Environment): string {
   if (store !== ':memory:' && !isPostgresUrl(store)) return `${store}.console.json`;
   const name = createHash('sha256').update(`${store}\n${host}:${port}`).digest('hex').slice(0, 16);
@@ -33,19 +33,19 @@ export function launchFile({ store, host, port }: Where, env: Environment): stri
 export async function writeLaunch(file: string, launch: Launch): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const fresh = `${file}.${launch.pid}`;
-  // A new file, since one that is there may have other permissions.
+  // A new file, since an existing one may have other permissions.
   await rm(fresh, { force: true });
   await writeFile(fresh, JSON.stringify(launch), { mode: 0o600, flag: 'wx' });
   await rename(fresh, file);
 }
 
-/** Nothing if no gateway has left it, or that gateway has ended. */
+/** `undefined` if no running gateway has written it. */
 export async function readLaunch(file: string): Promise<Launch | undefined> {
   const launch = await read(file);
   return launch !== undefined && isRunning(launch.pid) ? launch : undefined;
 }
 
-/** Unless another gateway has written it since. */
+/** Removes the file, unless another gateway has written it since. */
 export async function removeLaunch(file: string, { key }: Pick<Launch, 'key'>): Promise<void> {
   if ((await read(file))?.key === key) await rm(file, { force: true });
 }
@@ -62,7 +62,7 @@ async function read(file: string): Promise<Launch | undefined> {
     const parsed = schema.safeParse(JSON.parse(text));
     return parsed.success ? parsed.data : undefined;
   } catch {
-    // Whatever this is, no gateway has written it.
+    // Not written by a gateway.
     return undefined;
   }
 }
@@ -72,7 +72,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is there, and belongs to another user.
+    // The process exists, but belongs to another user.
     return codeOf(error) === 'EPERM';
   }
 }

@@ -14,7 +14,7 @@ export class Stop {
     process.on('SIGINT', this.#interrupt).on('SIGTERM', this.#terminate).on('SIGHUP', this.#terminate);
     if (timeout === undefined) return;
     this.#timer = setTimeout(() => {
-      this.#stop(new Failure('timeout', `time ran out after ${timeout.text}`));
+      this.#stop(new Failure('timeout', `timed out after ${timeout.text}`));
     }, timeout.ms);
   }
 

@@ -25,14 +25,14 @@ export function parseAge(text: string, flag: string): number {
   throw new UsageError(`--${flag}: expected a time with its unit, as in 12h or 7d, got '${text}'`);
 }
 
-/** A moment: so long ago, such as `2h`, or a date with or without a time of day, in the time zone of the person. */
+/** A time: an age such as `2h`, or a date with or without a time of day, in the local time zone. */
 export function parseMoment(text: string, flag: string, now: number = Date.now()): number {
   const ago = /[a-z]\s*$/.test(text) ? milliseconds(text) : NaN;
   if (ago >= 0) return now - ago;
   const isDate = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/.test(
     text.trim(),
   );
-  // A date alone would be taken as one in UTC.
+  // A date alone would be parsed as UTC.
   const moment = isDate
     ? Date.parse(/^\d{4}-\d{2}-\d{2}$/.test(text.trim()) ? `${text.trim()}T00:00` : text.trim())
     : NaN;

@@ -17,7 +17,7 @@ export function hintFor(unknown: UnknownOption): string {
   return unquoted(unknown.args, unknown.command) ?? ofStdio(unknown) ?? argument(unknown) ?? AFTER;
 }
 
-const AFTER = '\nto pass a value that begins with -, put it after --';
+const AFTER = '\nto pass a value that starts with -, put it after --';
 
 /** `call npx -y some-server echo`: without quotes the end of the command is not known. */
 export function unquoted(args: readonly string[], command: string | undefined): string | undefined {

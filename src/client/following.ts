@@ -73,7 +73,7 @@ export class Following {
     this.#left = true;
   }
 
-  /** Stops following; native tasks go on on the server. */
+  /** Stops following; native tasks continue on the server. */
   letGo(): void {
     for (const { stop } of this.#followed.values()) stop.abort(LEAVE_RUNNING);
   }

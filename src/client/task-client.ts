@@ -43,7 +43,7 @@ export interface TaskClientOptions {
   name?: string | undefined;
   version?: string | undefined;
   connectTimeoutMs?: number | undefined;
-  /** How long a server may take to tell how its own task is doing; three times in a row ends the call. */
+  /** How long a server may take to report the state of its task; three timeouts in a row end the call. */
   pollTimeoutMs?: number | undefined;
   /** How many times to reconnect before running calls fail. */
   reconnectAttempts?: number | undefined;

@@ -95,7 +95,7 @@ interface Pending {
   readonly params: Record<string, unknown>;
   /** The server's task that waits for the answer, when the server said so. */
   readonly taskId?: string;
-  /** Aborted when the question is over: answered, withdrawn by the server, or gone with the connection. */
+  /** Aborted when the question has ended: answered, withdrawn by the server, or lost with the connection. */
   readonly over: AbortSignal;
 }
 

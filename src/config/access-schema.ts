@@ -65,13 +65,13 @@ export const quotasSchema = z
         z
           .strictObject({ ...whom, ...limits })
           .describe(
-            'Other quotas for some. The first entry that matches counts; what it leaves out is as for everybody.',
+            'Other quotas for some principals. The first matching entry applies; quotas that it omits keep their general value.',
           ),
       )
       .refine((list) => list.length <= MAX_ACCESS_RULES, `more than ${MAX_ACCESS_RULES} entries`)
       .default([])
       .describe(
-        'Other quotas for some: `principals`, `scopes`, `claims` as in `access`, and quotas. The first entry that matches counts.',
+        'Other quotas for some principals: `principals`, `scopes`, `claims` as in `access`, and quotas. The first matching entry applies.',
       ),
   })
   .describe('How much each principal may use; without a value there is no such quota.');

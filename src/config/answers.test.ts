@@ -46,10 +46,10 @@ describe('standing answers', () => {
       { schema: { 'card-number': 'string' }, action: 'decline' },
       "answers[0]: the field 'card-number' looks like a secret, which only a person may enter",
     ],
-    [{ action: 'decline', content: {} }, 'answers[0]: "content" goes only with "action": "accept"'],
+    [{ action: 'decline', content: {} }, 'answers[0]: "content" is only allowed with "action": "accept"'],
     [
       { schema: { size: 'string' }, ...YES },
-      `answers[0]: never fits: "content" has the field 'ok', and "schema" does not`,
+      `answers[0]: never matches: "content" has the field 'ok', but "schema" does not`,
     ],
     [{ action: 'yes' }, 'answers[0].action: expected "accept" or "decline" or "cancel", got "yes"'],
     [{ servers: 'x', action: 'decline' }, "answers[0].servers: unknown key; did you mean 'server'?"],
@@ -107,7 +107,7 @@ describe('models', () => {
     [{ ...FAST, api: 'gemini' }, 'models.fast.api: expected "openai" or "anthropic", got "gemini"'],
     [
       { ...FAST, key: 'sk-plain' },
-      'models.fast.key: keys do not belong into this file: write ${NAME}, and set NAME in the environment',
+      'models.fast.key: keys do not belong in this file: write ${NAME}, and set NAME in the environment',
     ],
     [
       { ...FAST, key: '${NOT_SET}' },

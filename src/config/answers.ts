@@ -72,13 +72,16 @@ function mistakeIn(given: StandingRule, earlier: readonly StandingRule[]): strin
   if (name !== undefined && earlier.some((each) => each.name === name)) return `two rules are called '${name}'`;
   const secret = secretInRule(given);
   if (secret !== undefined) return `the field '${secret}' looks like a secret, which only a person may enter`;
-  if (action !== 'accept') return content === undefined ? undefined : `"content" goes only with "action": "accept"`;
+  if (action !== 'accept')
+    return content === undefined ? undefined : `"content" is only allowed with "action": "accept"`;
   if ([server, tool, message, schema].every((condition) => condition === undefined)) {
     return 'would accept every question; give at least one of server, tool, message, schema';
   }
   if (schema === undefined || content === undefined) return undefined;
   const unknown = Object.keys(content).find((field) => !Object.hasOwn(schema, field));
-  return unknown === undefined ? undefined : `never fits: "content" has the field '${unknown}', and "schema" does not`;
+  return unknown === undefined
+    ? undefined
+    : `never matches: "content" has the field '${unknown}', but "schema" does not`;
 }
 
 /** Whether a rule matches all that another one matches. Only what is plain to see; patterns may overlap in other ways. */

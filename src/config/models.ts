@@ -115,7 +115,7 @@ export function checkModels(
     const variable = keyVariableOf(written, each);
     checked.models[each] = { ...entry, ...(variable !== undefined && { keyVariable: variable }) };
     if (entry.key !== undefined && variable === undefined) {
-      const message = 'keys do not belong into this file: write ${NAME}, and set NAME in the environment';
+      const message = 'keys do not belong in this file: write ${NAME}, and set NAME in the environment';
       checked.mistakes.push({ path: [...path, 'key'], message });
     }
     for (const [index, principal] of (entry.principals ?? []).entries()) {

@@ -57,7 +57,7 @@ const quietHours = z
 const escalate = z
   .strictObject({
     to: name.describe('The name of the other target.'),
-    afterMs: ms(600_000, 'How much longer a question is unanswered then.'),
+    afterMs: ms(600_000, 'How much longer a question must stay unanswered.'),
   })
   .describe(
     'Another target, for questions that are still unanswered later, and for messages that could not be delivered.',
@@ -103,14 +103,14 @@ const target = z
       .array(z.enum(EVENTS))
       .default(['question'])
       .describe(
-        'What it is notified of: `question`, `expiring` (a question that is about to expire), `task` (one that has ended), `server` (one that is down).',
+        'The events that it is notified of: `question`, `expiring` (a question that is about to expire), `task` (a task that has ended), `server` (a server that is down).',
       ),
     principals: patterns
       .optional()
       .describe('Only for principals with these names, or patterns of names; all by default.'),
     servers: patterns.optional().describe('Only for these servers, or patterns of names; all by default.'),
     tools: patterns.optional().describe('Only for these tools, or patterns of names; all by default.'),
-    afterMs: ms(0, 'Notified only of questions that are unanswered after so long.'),
+    afterMs: ms(0, 'Notify only of questions that are still unanswered after this time.'),
     quietHours: quietHours.optional(),
     escalate: escalate.optional(),
     include: z
@@ -123,7 +123,7 @@ const target = z
       .boolean()
       .default(false)
       .describe(
-        'Whether messages have a link that shows the question and answers it. Whoever has the message can answer.',
+        'Whether messages have a link that shows the question and answers it. Anyone with the message can answer.',
       ),
   })
   .checked((given, issues) => {

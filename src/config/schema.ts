@@ -24,7 +24,7 @@ import { URL_KEYS } from './server-entries.ts';
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
-/** Tokens name it exactly so. Without https, anybody on the way could issue tokens; on this machine nobody is. */
+/** Must equal the issuer in tokens. Without https, an attacker on the network could issue tokens, except on this machine. */
 function isIssuer(text: string): boolean {
   return isSecureUrl(text) && !/[?#@\s]/.test(text);
 }
@@ -174,7 +174,7 @@ const auditSettings = group('The audit record.', {
     .enum(['hash', 'keep', 'none'])
     .default('hash')
     .describe(
-      'What lines have of arguments, questions and answers: `hash` their SHA-256, `keep` also the contents up to 64 KiB, `none` neither.',
+      'What lines record of arguments, questions and answers: `hash` their SHA-256, `keep` also the contents up to 64 KiB, `none` neither.',
     ),
 });
 
@@ -684,7 +684,7 @@ const settings = group('The settings of meanwhile itself.', {
   }).prefault({}),
 });
 
-/** Where people come back to after they have signed in. Without https, the way there could be read and changed. */
+/** Where people return after they have signed in. Without https, the redirect could be read and changed. */
 const checkedSettings = settings.checked((given, issues) => {
   if (issues.length > 0) return;
   const { auth, publicUrl, host } = given as {

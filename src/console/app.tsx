@@ -108,7 +108,7 @@ function Frame({ me }: { me: Me }): JSX.Element {
         {me.readOnly === true && (
           <div class="banner">
             <span>
-              You can look at everything here, but not answer or change anything: your account may not do that.
+              Your account has read-only access: you can view everything here, but not answer or change anything.
             </span>
           </div>
         )}
@@ -173,7 +173,7 @@ function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
         <LinkState />
         <div class="who">
           <span
-            title={`${me.principal}: sees ${me.operator ? 'everything, as an operator' : 'what belongs to this user'}`}
+            title={`${me.principal}: sees ${me.operator ? 'everything, as an operator' : 'only the data of this user'}`}
           >
             {me.principal}
             {me.operator && <span class="light"> operator</span>}
@@ -224,7 +224,7 @@ function LostBanner(): JSX.Element | null {
   return (
     <div class="banner">
       <span>
-        The gateway cannot be reached. What you see may be old; what you typed is kept.
+        The gateway cannot be reached. This page may be out of date; your input is kept.
         <span class="light"> {seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again…'}</span>
       </span>
       <button type="button" onClick={retryNow}>

@@ -12,10 +12,10 @@ export function addressWarnings(url: URL): string[] {
     warnings.push('The connection is not encrypted (http).');
   }
   if (url.username !== '' || url.password !== '') {
-    warnings.push('The address has a name in front of the host, which can make it look like another site.');
+    warnings.push('The address has a user name before the host, which can make it look like another site.');
   }
   if (/(^|\.)xn--/.test(url.hostname)) {
-    warnings.push('The host has letters beyond a–z, which can make it look like another site.');
+    warnings.push('The host name has letters other than a–z, which can make it look like another site.');
   }
   return warnings;
 }

@@ -29,6 +29,6 @@ addEventListener('hashchange', () => {
 });
 
 const root = document.getElementById('app');
-if (root === null) throw new Error('The page has no place for the console.');
+if (root === null) throw new Error('The page has no root element for the console.');
 await enter();
 render(<App />, root);

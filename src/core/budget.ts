@@ -1,9 +1,8 @@
 import type { Principals } from './shared-limit.ts';
 
 /**
- * Counts the bytes that are kept in memory: arguments of calls, tasks, questions, events, and what servers said of late.
- * The budget of a session is a part of that of its principal, and this of that of the gateway: what is taken from one is
- * taken from all above it.
+ * Counts the bytes kept in memory: call arguments, tasks, questions, events and recent server messages. Budgets are nested:
+ * session, principal, gateway. Bytes taken from one are also taken from all budgets above it.
  */
 export class Budget {
   #used = 0;
@@ -23,19 +22,19 @@ export class Budget {
     return this.#used;
   }
 
-  /** How many bytes can still be taken. */
+  /** The number of bytes that can still be taken. */
   get left(): number {
     return Math.min(this.#limit - this.#used, this.#above?.left ?? Infinity);
   }
 
-  /** Takes so many bytes, or none and says false. */
+  /** Takes the bytes; returns false, and takes nothing, if they do not fit. */
   take(bytes: number): boolean {
     if (bytes > this.left) return false;
     this.add(bytes);
     return true;
   }
 
-  /** Counts what is kept in any case. */
+  /** Counts bytes that are kept even beyond the limit. */
   add(bytes: number): void {
     if (this.#closed) return;
     this.#used += bytes;
@@ -46,20 +45,20 @@ export class Budget {
     this.add(-bytes);
   }
 
-  /** Gives everything back; from now on nothing is counted. */
+  /** Gives everything back and stops counting. */
   close(): void {
     this.give(this.#used);
     this.#closed = true;
   }
 
-  /** Which limit stands in the way of so many bytes. */
+  /** The limit that these bytes would exceed. */
   shortage(bytes: number): string {
     if (this.#above === undefined || this.#used + bytes > this.#limit) return `${this.#setting} = ${this.#limit}`;
     return this.#above.shortage(bytes);
   }
 }
 
-/** The budget of one principal: a share that nobody else can take, and beyond it whatever is left of the common budget. */
+/** The budget of one principal: a reserved share, and beyond it whatever is left of the common budget. */
 export class ShareBudget extends Budget {
   readonly #share: number;
   readonly #common: Budget;
@@ -71,7 +70,7 @@ export class ShareBudget extends Budget {
   }
 
   override get left(): number {
-    // What others took beyond the limit must not eat into this share.
+    // Bytes that others took beyond the limit must not reduce this share.
     return Math.max(0, this.#share - this.used) + Math.max(0, this.#common.left);
   }
 
@@ -102,5 +101,4 @@ export class PrincipalBudgets {
   }
 }
 
-/** For what is not limited. */
 export const UNLIMITED = new Budget(Infinity, 'none');

@@ -22,7 +22,7 @@ export const ERROR_TABLE = {
   TOOL_ERR_SERVER_UNREACHABLE: { rpc: -32000, http: 502 },
   TOOL_ERR_NOT_ALLOWED: { rpc: -32000, http: 403 },
   TOOL_ERR_UNAUTHORIZED: { rpc: -32000, http: 401 },
-  /** The authorization server cannot be asked, so nobody knows whether the token is valid. */
+  /** The authorization server cannot be reached, so the token cannot be checked. */
   TOOL_ERR_ISSUER_UNREACHABLE: { rpc: -32000, http: 503 },
   TOOL_ERR_LIMIT: { rpc: -32000, http: 429 },
   TOOL_ERR_STORE: { rpc: -32603, http: 503 },
@@ -35,7 +35,7 @@ export type ErrorCode = keyof typeof ERROR_TABLE;
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly details: Record<string, unknown> | undefined;
-  /** Why the server could not be used, where that is the reason. */
+  /** The kind of failure, if a server could not be used. */
   readonly failure: ServerFailureKind | undefined;
 
   constructor(code: ErrorCode, message: string, details?: Record<string, unknown>, failure?: ServerFailureKind) {
@@ -61,10 +61,10 @@ export function isShuttingDown(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'TOOL_ERR_SHUTTING_DOWN';
 }
 
-/** Another gateway has the session that a request is for. */
+/** Another gateway owns the session of the request. */
 export class OwnedElsewhere extends Error {
   override readonly name = 'OwnedElsewhere';
-  /** What it has claimed. */
+  /** The claim that the other gateway holds. */
   readonly key: string;
   readonly owner: GatewayAddress;
 

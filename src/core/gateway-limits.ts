@@ -2,15 +2,15 @@ import type { LimitUsage } from './ports.ts';
 import type { CoreSettings } from './settings.ts';
 import { SharedLimit, type Quota } from './shared-limit.ts';
 
-/** Limits of all gateways on a store together, in which every principal has a share. */
+/** Limits that all gateways on a store share; each principal has a reserved part. */
 export interface GatewayLimits {
   sessions: SharedLimit;
   requests: SharedLimit;
-  /** Of tasks at work. */
+  /** Unfinished tasks. */
   tasks: SharedLimit;
 }
 
-/** The part of one session in them. */
+/** What one session takes from these limits. */
 export interface SessionQuotas {
   session: Quota;
   requests: Quota;
@@ -45,13 +45,13 @@ export function gatewayLimits({ sessions, tasks, limits }: CoreSettings, names: 
   };
 }
 
-/** What this gateway uses, without the limits of which it uses nothing. */
+/** The usage of this gateway, without unused limits. */
 export function usageOf(limits: GatewayLimits): LimitUsage {
   const used = Object.entries(limits).map(([name, limit]: [string, SharedLimit]) => [name, limit.usedHere] as const);
   return Object.fromEntries(used.filter(([, byPrincipal]) => Object.keys(byPrincipal).length > 0));
 }
 
-/** What other gateways use counts here, too. */
+/** Adds the usage of other gateways. */
 export function noteElsewhere(limits: GatewayLimits, others: readonly LimitUsage[]): void {
   for (const [name, limit] of Object.entries(limits) as [string, SharedLimit][]) {
     const elsewhere = new Map<string, number>();

@@ -50,23 +50,23 @@ export interface GatewayParts {
   models?: Models | undefined;
   settings: CoreSettings;
   log: Log;
-  /** Those who are known to use the gateway; each gets a share of its limits. */
+  /** The configured principals; each gets a share of the limits. */
   principals?: readonly string[];
   /** Metrics and traces, once they are in use. */
   observed?: Observed;
-  /** Makes what notifies people; absent if nobody is notified. */
+  /** Creates the notifier; absent without notification targets. */
   notifier?: ((gateway: Pick<Gateway, 'store' | 'clock' | 'log' | 'observed'>) => Notifier) | undefined;
   /** Absent without rules. */
   policy?: Policy | undefined;
   /** Absent without access rules. */
   access?: Access | undefined;
-  /** Makes the quotas of principals; absent if there are none. */
+  /** Creates the quotas of principals; absent without quotas. */
   quotas?: ((parts: ConstructorParameters<typeof Quotas>[1]) => Quotas) | undefined;
-  /** Writes the audit record; absent if there is none. */
+  /** Absent if the audit record is off. */
   audit?: AuditRecorder | undefined;
   /** Absent if servers are used without accounts. */
   accounts?: Accounts | undefined;
-  /** The page on which a person begins a sign-in; nothing if no page can be served. */
+  /** The page where a person starts a sign-in; `undefined` if no page can be served. */
   signInLink?: ((signIn: SignIn) => Promise<string | undefined>) | undefined;
   clock?: Clock;
 }
@@ -75,17 +75,17 @@ export interface OpenOptions {
   id?: string;
   view: View;
   owner: Owner;
-  /** Its client has not introduced itself: servers are to be reached only when that is done. */
+  /** The client has not initialized yet: connect to servers only after that. */
   later?: boolean;
-  /** What the token of its client says, as far as the configuration asks. */
+  /** The scopes and claims of the client's token that the configuration uses. */
   facts?: TokenFacts | undefined;
-  /** For the gateway itself, which access rules do not concern. */
+  /** For sessions of the gateway itself: access rules do not apply. */
   unrestricted?: boolean;
-  /** Throws if this gateway may not have it any more. */
+  /** Throws if this gateway no longer owns the session. */
   assertOwned?: (() => void) | undefined;
 }
 
-/** How many sessions of a gateway that is gone are restored at the same time. */
+/** How many sessions of a dead gateway are restored at the same time. */
 const AT_ONCE = 8;
 
 /** All sessions and the servers they share. */
@@ -97,12 +97,12 @@ export class Gateway {
   readonly clock: Clock;
   readonly observed: Observed;
   readonly store: Store;
-  /** Writes the history; absent if there is none. */
+  /** Absent if the history is off. */
   readonly recorder: Recorder | undefined;
   readonly audit: AuditRecorder | undefined;
   /** Absent without access rules. */
   readonly access: Access | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   readonly notifier: Notifier | undefined;
   /** Absent if servers are used without accounts. */
   readonly accounts: Accounts | undefined;
@@ -113,7 +113,7 @@ export class Gateway {
   readonly #standing: StandingAnswers | undefined;
   readonly #policy: Policy | undefined;
   readonly #limits: GatewayLimits;
-  /** Absent if no principal has any. */
+  /** Absent without quotas. */
   readonly #quotas: Quotas | undefined;
   readonly #memory: PrincipalBudgets;
   readonly #events: PrincipalBudgets;
@@ -129,7 +129,7 @@ export class Gateway {
   readonly #ownership: Ownership | undefined;
   #neighbourhood: Neighbourhood | undefined;
   readonly #claims: Claims;
-  /** Told when a session has ended here, so that a listener can let go of what it keeps for it. */
+  /** Called when a session has ended here, so that listeners release their state for it. */
   readonly onSessionEnded: Set<(session: Session, ending: Ending) => void>;
 
   constructor(parts: GatewayParts) {
@@ -225,7 +225,7 @@ export class Gateway {
     this.#startedAt = this.clock.now();
     await this.registry.load(servers);
     if (this.#ownership) {
-      // Neither old tasks nor the sessions of others delay the start.
+      // Old tasks and the sessions of other gateways must not delay the start.
       this.#ownership.start();
       this.#stopTimers.push(
         this.store.watchServers((id, record) => {
@@ -250,7 +250,7 @@ export class Gateway {
 
   // --- Several gateways ---
 
-  /** Others reach this gateway here from now on: it takes part in going on with the work of those that are gone. */
+  /** Publishes the address of this gateway, which from now on also continues the work of dead gateways. */
   async announce(address: string, neighbours?: Neighbours): Promise<void> {
     const { cluster } = this.store;
     if (cluster === undefined) return;
@@ -264,10 +264,10 @@ export class Gateway {
     return this.#neighbourhood;
   }
 
-  /** Restores the sessions of a principal that have something left, and that no gateway has. */
+  /** Restores the unclaimed sessions of a principal that still have tasks or questions. */
   async restoreUnowned(principal: string): Promise<void> {
     const { cluster } = this.store;
-    // Clients of a session could not reach it at a gateway that has no address.
+    // Without an address, clients could not reach the sessions here.
     if (cluster === undefined || this.#neighbourhood === undefined || this.draining) return;
     for (const id of await orStoreFailed(cluster.leftOf(principal))) {
       await this.#restorer.restoreIfPossible(id, principal);
@@ -275,8 +275,8 @@ export class Gateway {
   }
 
   /**
-   * The session with a task or a question of a client of the principal that sees servers as they are; throws if another gateway
-   * has it. Only the store knows of those that are not here.
+   * The direct session of the principal that has this task or question; throws if another gateway owns it. Sessions that are
+   * not in memory are looked up in the store.
    */
   async nativeSessionWith(kind: 'task' | 'question', id: string, principal: string): Promise<Session | undefined> {
     const { cluster } = this.store;
@@ -286,7 +286,7 @@ export class Gateway {
     try {
       return await this.restore(record.id, principal);
     } catch (error) {
-      // All states of a principal are elsewhere; this is about one of them.
+      // The claim covers all states of the principal; the caller needs this one.
       throw error instanceof OwnedElsewhere ? new OwnedElsewhere(record.id, error.owner) : error;
     }
   }
@@ -295,41 +295,41 @@ export class Gateway {
     for (const session of this.sessions) if (session.principal === principal) session.accountChanged(server);
   }
 
-  /** Tells the clients of the hub of a principal what happened in a session of another gateway. */
+  /** Reports an event in a session of another gateway to the hub clients of the principal. */
   notifyHubSessions(principal: string, ...event: Parameters<EventSink['add']>): void {
     for (const hub of this.sessions) {
       if (hub.view.kind === 'hub' && hub.principal === principal) hub.events.add(...event);
     }
   }
 
-  /** Whether another gateway may have the sessions: nothing may be said or done in them until `certain` says otherwise. */
+  /** Whether other gateways may own the sessions: nothing may happen in them until `certain` resolves with true. */
   get isInDoubt(): boolean {
     return this.#ownership?.isInDoubt === true;
   }
 
-  /** Whether another gateway may have claimed the sessions, because the lease could not be renewed. Fast calls go on meanwhile. */
+  /** Whether another gateway may have claimed the sessions because the lease could not be renewed. Fast calls continue. */
   get mayHaveLost(): boolean {
     return this.store.cluster?.holdsLease === false;
   }
 
-  /** Asks the store; tells whether that has ended the doubt. */
+  /** Asks the store who owns the sessions; resolves with whether that is known now. */
   async certain(): Promise<boolean> {
     await this.#ownership?.renew();
     return !this.isInDoubt;
   }
 
-  /** Other gateways have these now: this one must not say another word about them. */
+  /** Other gateways own these sessions now: drops them without telling anyone. */
   #lost(ids: readonly string[]): void {
     const lost = new Set(ids);
     const principals = this.#claims.statesLost(lost);
     for (const session of this.sessions) {
-      // Who has the states of a principal must get all of them.
+      // One gateway owns all states of a principal.
       const goesAlong = isState(session) && principals.has(session.principal);
       if (lost.has(session.id) || goesAlong) this.#sessions.leave(session);
     }
   }
 
-  /** Goes on with unfinished sessions that no gateway has, as after a restart. */
+  /** Resumes unfinished sessions that no gateway owns, as after a restart. */
   async #takeOver(): Promise<void> {
     for (;;) {
       const found = (await this.store.sessionsToResume()).filter(({ id }) => !this.#sessions.has(id));
@@ -341,7 +341,7 @@ export class Gateway {
         );
         taken += restored.filter(Boolean).length;
       }
-      // What could not be restored is tried again when the next gateway is gone, or its client comes back.
+      // Failed sessions are retried when the next gateway dies, or when their client returns.
       if (taken === 0) return;
     }
   }
@@ -352,19 +352,19 @@ export class Gateway {
   }
 
   /**
-   * Leaves all sessions to other gateways: at once, or when their calls have ended that nobody else could go on with. Calls that
-   * take longer than `cluster.drainMs` are lost.
+   * Hands all sessions over to other gateways, each as soon as its calls that no other gateway could continue have ended. Calls
+   * that take longer than `cluster.drainMs` are lost.
    */
   async drain(): Promise<void> {
     return this.#handOver?.drain();
   }
 
-  /** Whether this gateway is being stopped, and leaves its sessions to others. */
+  /** Whether this gateway is stopping and hands over its sessions. */
   get draining(): boolean {
     return this.#handOver?.hasBegun === true;
   }
 
-  /** Resolves when a session, or the states of a principal, are left to others, if they are about to be. */
+  /** Resolves when a session, or the states of a principal, are handed over; `undefined` if they are not going to be. */
   whenLeft(key: string): Promise<void> | undefined {
     return this.#handOver?.whenLeft(key);
   }
@@ -375,7 +375,7 @@ export class Gateway {
     principal: string,
     { id = secretId(), view, owner, later = false, facts, unrestricted, assertOwned }: OpenOptions,
   ): Promise<Session> {
-    // A request of another state may be looking for it, and has it claimed meanwhile.
+    // A request for another state may be restoring it, and holds the claim meanwhile.
     await this.#restorer.whenRestored(id);
     await this.#claims.assertTakesNew();
     return untilOwned(async () =>
@@ -466,54 +466,54 @@ export class Gateway {
     return session;
   }
 
-  /** The servers that whoever makes a request can use. */
+  /** The servers that the identity can use. */
   serversFor(identity: Identity): VisibleServers {
     const grant = this.access?.grantOf(identity);
     return this.registry.of(identity.principal, grant && ((server) => grant.sees(server)));
   }
 
-  /** Whether access rules hide none of the servers that all share. */
+  /** Whether access rules hide none of the shared servers. */
   seesAll(identity: Identity): boolean {
     const grant = this.access?.grantOf(identity);
     return grant === undefined || this.registry.shared.every((server) => grant.sees(server));
   }
 
-  /** What the sessions of a principal keep in memory, and the bodies of its open requests. */
+  /** The memory used by the sessions of a principal and the bodies of its open requests. */
   memoryOf(principal: string): Budget {
     return this.#quotas?.of(principal).memory ?? this.#memory.of(principal);
   }
 
-  /** Whoever makes a request has the quotas that its token says. */
+  /** Applies the quotas that match the token of a request. */
   identify(identity: Identity): void {
     this.#quotas?.for(identity);
   }
 
-  /** The native sessions of the same principal: the hub looks after what their clients leave. */
+  /** The native sessions of the same principal; the hub shows the tasks and questions that their clients leave. */
   nativeSessionsOf({ principal }: Pick<Session, 'principal'>): ReadonlySet<Session> {
     return this.#sessions.nativeOf(principal);
   }
 
-  /** Whether one of these clients has questions; there may be thousands of them. */
+  /** Whether any of these sessions has questions; there may be thousands of sessions. */
   anyNativeQuestions({ principal }: Session): boolean {
     return this.#sessions.anyNativeQuestions(principal);
   }
 
-  /** The session of a client that has none in the protocol: at once if it is there, else when it is opened or restored. */
+  /** The session for a client whose protocol has none: immediately if it is in memory, otherwise once opened or restored. */
   stateOf(address: StateAddress): Session | Promise<Session> {
     return this.#states.of(address);
   }
 
-  /** The state of the principal that was used last, of the hub or of one server. */
+  /** The most recently used state of the principal for the hub or for one server. */
   latestState(principal: string, view: View): Session | undefined {
     return this.#states.latest(principal, view);
   }
 
-  /** The other states of the principal that are like this session: of the hub, or of the same server. */
+  /** The other states of the principal for the same view. */
   async otherStates(own: Session): Promise<Session[]> {
     return this.#states.others(own);
   }
 
-  /** A session of an earlier run, when its own client comes back to it. */
+  /** Restores a stored session when its client returns. */
   async restore(id: string, principal: string): Promise<Session | undefined> {
     return this.#restorer.restore(id, principal);
   }
@@ -522,7 +522,7 @@ export class Gateway {
     return this.#sessions.all();
   }
 
-  /** Ends a session for good: nobody will ask for what belongs to it. */
+  /** Ends a session for good and deletes its data. */
   async end(session: Session, reason: string): Promise<void> {
     return this.#sessions.end(session, reason);
   }

@@ -1,4 +1,4 @@
-/** Named selections of servers and their tools, each with an endpoint of its own. */
+/** Named selections of servers and tools, each with its own endpoint. */
 
 import { compileGlob, isGlob } from '../lib/pattern.ts';
 import { GatewayError, known } from './errors.ts';
@@ -31,7 +31,7 @@ export function requireGroup(name: string, settings: Pick<CoreSettings, 'groups'
   throw new GatewayError('TOOL_ERR_SERVER_NOT_FOUND', message);
 }
 
-/** The servers that a view shows as they are, of those that there are. */
+/** The servers that a view exposes natively. */
 export function shownServers(view: View, names: () => string[], settings: CoreSettings): string[] {
   switch (view.kind) {
     case 'hub':
@@ -39,21 +39,21 @@ export function shownServers(view: View, names: () => string[], settings: CoreSe
     case 'direct':
       return [view.server];
     case 'group': {
-      // Of a session that an earlier run of the program began, the group may be gone.
+      // The config may no longer have the group of a restored session.
       const group = findGroup(view.group, settings);
       return group === undefined ? [] : names().filter(serverFilter(group));
     }
   }
 }
 
-/** A client of a group that can neither follow tasks nor be asked needs the hub's tools for both. */
+/** A group client that supports neither tasks nor elicitation needs the hub's tools for both. */
 export function hasHubTools(view: View, owner: Owner, { all: { helperTools } }: CoreSettings): boolean {
   if (view.kind !== 'group') return view.kind === 'hub';
   if (helperTools !== 'auto') return helperTools === 'always';
   return owner.kind === 'client' && needsHubTools(owner.client.capabilities);
 }
 
-/** Whether a client with these capabilities has no other means for slow calls and questions. */
+/** Whether a client with these capabilities needs the hub's tools for slow calls and questions. */
 export function needsHubTools({ tasks, elicitation }: Record<string, unknown>): boolean {
   return tasks === undefined && elicitation === undefined;
 }

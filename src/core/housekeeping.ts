@@ -5,20 +5,20 @@ import type { Store } from './ports.ts';
 import type { LiveSessions } from './session/live-sessions.ts';
 import type { CoreSettings } from './settings.ts';
 
-/** How long after the start a history is deleted that was turned off. */
+/** How long after the start a disabled history is deleted. */
 const CLEAR_MS = 250;
 
 interface HousekeepingParts {
   store: Store;
   sessions: LiveSessions;
-  /** When the gateway began. */
+  /** When the gateway started. */
   startedAt: number;
   settings: CoreSettings;
   log: Log;
   clock: Clock;
 }
 
-/** Ends idle sessions, and deletes what is overdue, now and then. Returns how to stop. */
+/** Periodically ends idle sessions and deletes expired records. Returns a function that stops it. */
 export function startHousekeeping(parts: HousekeepingParts): (() => void)[] {
   const { settings, clock } = parts;
   const { sessions, tasks, history } = settings;
@@ -29,7 +29,7 @@ export function startHousekeeping(parts: HousekeepingParts): (() => void)[] {
   ];
 }
 
-/** Nothing is kept of what was written before the history was turned off. */
+/** Deletes the entries written before the history was turned off. */
 function clearHistory({ store: { history }, log, clock }: HousekeepingParts): void {
   const clear = async (): Promise<void> => {
     await history.endLost(clock.now());
@@ -49,12 +49,12 @@ function cleanUp({ store, sessions, log, clock }: HousekeepingParts): void {
 
 function endIdle({ store, sessions, startedAt, settings, log, clock }: HousekeepingParts): void {
   const before = clock.now() - settings.sessions.idleMs;
-  // While the program was not there, no client could be active.
+  // While the program was not running, no client could be active.
   if (startedAt <= before) {
     store.dropIdle(before).catch((error: unknown) => log.error('clean_up_failed', { error: messageOf(error) }));
   }
   for (const session of sessions.all()) {
-    // What was at work until now is not idle yet: its client has not had the time to ask for the result.
+    // A session that was busy until now is not idle yet: its client has had no time to fetch the result.
     if (session.busy) session.presence.postponeIdle();
     if (session.lastActiveAt > before) {
       // After a crash, the next gateway can tell how long the client has been away.

@@ -1,6 +1,6 @@
 /**
- * What metrics and traces are told. There is no observer unless one of them is in use. Whoever tells it something looks for it
- * each time: metrics begin when they are first asked for.
+ * The events that metrics and traces observe. There is no observer unless one of them is in use. Callers look the observer up
+ * each time, because metrics start with the first request for them.
  */
 import type { Because } from './call/request.ts';
 import type { InteractionKind, SettledInteraction } from './interaction/interaction.ts';
@@ -24,15 +24,15 @@ export interface Observer {
   storeCommitted(seconds: number, outcome: 'stored' | 'failed'): void;
   /** A request went to the gateway that owns its session. */
   requestForwarded(outcome: ForwardOutcome): void;
-  /** It was tried to deliver a notification, or so many were dropped. */
+  /** A notification was delivered or failed, or `count` notifications were dropped. */
   notificationSent(target: string, outcome: NotificationOutcome, count?: number): void;
-  /** A principal wanted more than it may use. */
+  /** A principal exceeded a quota. */
   quotaRefused(quota: QuotaName): void;
 }
 
 /** A request that is being observed. */
 export interface Operation {
-  /** The trace context that goes on with the request, in place of the one that it came with. */
+  /** The trace context to forward with the request instead of the one it arrived with. */
   context?: TraceContext | undefined;
   /** `errorType`: the code of a JSON-RPC error, `tool_error`, or why there is no response. */
   end(errorType?: string): void;
@@ -59,13 +59,13 @@ export interface ObservedServerRequest {
   /** The name of a tool or prompt. */
   target: string | undefined;
   meta: Record<string, unknown> | undefined;
-  /** The call by which questions refer to it. */
+  /** The call id that questions refer to. */
   callId: string | undefined;
-  /** It goes on with a call that an earlier run of the program began. */
+  /** It resumes a call from before a restart. */
   resumed: boolean;
 }
 
-/** By which way an answer came: a request to the client, a round, a tool of the hub, the console, a terminal, the config, or a link in a message. */
+/** How an answer arrived: a request to the client, an MRTR round, a hub tool, the console, a terminal, the config, or a link in a message. */
 export type AnsweredVia = 'request' | 'round' | 'tools' | 'console' | 'terminal' | 'rule' | 'model' | 'link';
 
 export interface ObservedQuestion {
@@ -80,8 +80,8 @@ export interface ObservedQuestion {
   taskTrace: string | undefined;
 }
 
-/** `unreachable`: the owner did not take it. `refused`: it does not own the session any more. `broken`: the response was cut. */
+/** `unreachable`: the owner did not accept it. `refused`: it no longer owns the session. `broken`: the response was cut off. */
 export type ForwardOutcome = 'answered' | 'unreachable' | 'refused' | 'broken';
 
-/** `failed`: it is tried again. `given_up`: it is not. `dropped`: too many waited. */
+/** `failed`: will be retried. `given_up`: will not. `dropped`: too many were queued. */
 export type NotificationOutcome = 'delivered' | 'failed' | 'given_up' | 'dropped';

@@ -1,4 +1,4 @@
-/** What the core needs from outside. `south` and `store` implement it, `main.ts` puts them together. */
+/** The interfaces that the core needs from outside. `south` and `store` implement them; `main.ts` wires them up. */
 
 import type { StopSignal } from '../lib/abort.ts';
 import type { BigNumber } from '../lib/exact-json.ts';
@@ -27,26 +27,26 @@ interface ServerOptions {
 export interface HttpServerConfig extends ServerOptions {
   url: string;
   headers?: Record<string, string>;
-  /** How the gateway signs in at the server, beyond what the server says itself; `false`: it never does. */
+  /** How the gateway signs in to the server, beyond what the server announces; `false`: never. */
   auth?: ServerAuth | false;
 }
 
-/** What the config says of the account of the gateway, or of its principals, at a server. */
+/** The config of the accounts that the gateway or its principals have on a server. */
 export interface ServerAuth {
   grant: 'authorization_code' | 'client_credentials';
-  /** A client that is registered at the authorization server already. */
+  /** A client that is already registered with the authorization server. */
   clientId?: string | undefined;
   clientSecret?: string | undefined;
-  /** The client proves who it is by signing with this key, in place of a secret. */
+  /** The client authenticates by signing with this key instead of a secret. */
   privateKeyFile?: string | undefined;
   keyId?: string | undefined;
   algorithm?: string | undefined;
   scopes?: readonly string[] | undefined;
-  /** The authorization server, where the server names several or none. */
+  /** The authorization server, if the server announces several or none. */
   issuer?: string | undefined;
-  /** A client ID metadata document in place of that of the gateway. */
+  /** A client ID metadata document to use instead of the gateway's. */
   clientMetadataUrl?: string | undefined;
-  /** Accepts an authorization server that does not say that it checks PKCE. */
+  /** Accepts an authorization server that does not announce PKCE support. */
   allowWithoutPkce?: boolean | undefined;
   /** All principals use one account. */
   shared?: boolean | undefined;
@@ -59,27 +59,27 @@ export interface CommandServerConfig extends ServerOptions {
   cwd?: string;
 }
 
-/** In what servers differ, as far as others have to know. */
+/** Differences between servers that the rest of the gateway has to know. */
 export interface ServerTraits {
-  /** It has a session with each client, which lasts for many requests. Otherwise each request stands for itself. */
+  /** The server keeps a session per client across requests. Otherwise each request is independent. */
   sessions: boolean;
-  /** It asks in place of the result, and gets the answers with the next request. */
+  /** The server returns questions instead of a result and receives the answers with the next request (MRTR). */
   asksInRounds: boolean;
-  /** It is told with each request which log messages the client wants, and what the client can be asked. */
+  /** Each request declares the log level and the capabilities of the client. */
   declaredPerRequest: boolean;
 }
 
-/** What a connected server told about itself. */
+/** Information about a connected server. */
 export interface ServerInfo {
   protocolVersion: string;
   traits: ServerTraits;
-  /** Whether it keeps tool calls as tasks of its own, of which generation, and what can be asked of them. */
+  /** The server's own task support: its generation and operations; absent without. */
   tasks?: { generation: string; list: boolean; cancel: boolean };
   capabilities: Record<string, unknown>;
-  /** Its name and version, and whatever else it tells of itself. */
+  /** Its name, version and other fields of `serverInfo`. */
   implementation?: { name: string; version: string; [field: string]: unknown };
   instructions?: string;
-  /** The result of its introduction as it came; absent in a session that an earlier run of the program began. */
+  /** The raw initialize result; absent in a session resumed after a restart. */
   initializeResult?: Record<string, unknown>;
 }
 
@@ -91,7 +91,7 @@ export type ConnectionStatus =
   | { state: 'failed'; error: string; failure?: ServerFailureKind }
   | { state: 'closed' };
 
-/** The requests that were open when a question came and may have asked it. */
+/** The requests that were open when a question arrived and may have caused it. */
 export interface Candidates {
   /** Ids of the calls that have not ended since. */
   calls: string[];
@@ -99,11 +99,11 @@ export interface Candidates {
   others: boolean;
 }
 
-/** The request that asked. With neither field, no request that was open can have asked. */
+/** The request that caused a question. With neither field, no open request can have caused it. */
 export interface Asker {
-  /** The call, or the other request with an id, that certainly asked. */
+  /** The call, or other request with an id, that certainly asked. */
   callId?: string;
-  /** The requests that may have asked, where it is not known which one did. */
+  /** The requests that may have asked, if it is unknown which one did. */
   candidates?: Candidates;
   /** Aborted when the candidates that are not calls have ended. */
   othersEnded?: AbortSignal;
@@ -113,29 +113,29 @@ export interface Asker {
 export interface IncomingQuestion extends Asker {
   kind: InteractionKind;
   params: Record<string, unknown>;
-  /** The task that asks, where that is known without a call. */
+  /** The asking task, if it is known without a call. */
   taskId?: string;
   /** Aborted when the server withdraws the question. */
   withdrawn: AbortSignal;
-  /** How long it may wait for an answer, where the server said so. */
+  /** How long it may wait for an answer, if the server set a limit. */
   timeoutMs?: number;
-  /** The answer does not need the connection that the question came on: the question outlives its loss. */
+  /** The answer does not need the original connection, so the question survives its loss. */
   detached?: boolean;
-  /** What the server knows a detached question of a call by: asked again, it is the same one. */
+  /** The server's key of a detached question of a call; the same key means the same question. */
   key?: string;
-  /** Aborted when the server has the answer, which until then must not be lost. */
+  /** Aborted when the server has received the answer, which must not be lost before. */
   taken?: AbortSignal;
-  /** Set by the gateway itself, which asks whether a call may be made. */
+  /** Set if the gateway itself asks for the approval of a call. */
   approval?: Approval;
-  /** Set by the gateway itself, which asks the person to sign in at the server. */
+  /** Set if the gateway itself asks the person to sign in to the server. */
   signIn?: AskedSignIn;
-  /** A person answers it, not the tools of the hub. */
+  /** Only a person may answer it, not the hub tools. */
   approver?: 'person';
   /** Called as soon as the session accepts an answer, before it is stored: from then on no other session may answer. */
   onAnswered?: () => void;
   /** Asked by the gateway itself: rules do not answer it. */
   fromGateway?: boolean;
-  /** The message in the words of the server, where the params say more. */
+  /** The server's original message, if the params extend it. */
   ownMessage?: string;
 }
 
@@ -149,7 +149,7 @@ export interface ServerLog {
   data: unknown;
 }
 
-/** Whether a reconnected server still knows us (`blip`) or started anew (`restart`). */
+/** Whether a reconnected server kept its session (`blip`) or started over (`restart`). */
 export type Arrival = 'first' | 'blip' | 'restart';
 
 /** The request that a notification belongs to; `unknown` if it may belong to several. */
@@ -161,9 +161,9 @@ export interface ConnectionSink {
   lost(reason: string): void;
   notification(method: string, params: Record<string, unknown>): void;
   log(entry: ServerLog): void;
-  /** Every notification of the server as it came, logs included, with the request that it belongs to. */
+  /** Every raw notification of the server, including logs, with its related request. */
   rawNotification?(method: string, params: Record<string, unknown> | undefined, relatedRequest: RelatedRequest): void;
-  /** Progress of a task that the server keeps, and that no call of this connection follows. */
+  /** Progress of a server task that no call on this connection follows. */
   taskProgress?(taskId: string, progress: Progress): void;
   /** Resolves with the answer; rejects with an error that goes back to the server. */
   question(question: IncomingQuestion): Promise<Answer>;
@@ -173,24 +173,24 @@ export interface Progress {
   progress: number | BigNumber;
   total?: number | BigNumber | undefined;
   message?: string | undefined;
-  /** What else the server said with it. */
+  /** Other fields from the server. */
   [field: string]: unknown;
 }
 
-/** A task that a server keeps, in the words that all servers share. */
+/** A server's own task, independent of its protocol version. */
 export interface ServerTask {
   taskId: string;
   status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
   statusMessage?: string;
   createdAt: string;
   lastUpdatedAt: string;
-  /** How long the server keeps the task after it was made, in milliseconds; `null` without limit. */
+  /** How long the server keeps the task after its creation, in milliseconds; `null` without limit. */
   ttl: number | null;
-  /** How often the server wants to be asked, in milliseconds. */
+  /** The poll interval that the server suggests, in milliseconds. */
   pollInterval?: number;
 }
 
-/** Why a call is aborted whose work on the server should go on, if the server keeps it: only nobody follows it any more. */
+/** Abort reason: stop following the call, but leave its task on the server running. */
 export const LEAVE_RUNNING = Symbol('leave running');
 
 export interface OutgoingCall {
@@ -199,28 +199,28 @@ export interface OutgoingCall {
   args: Record<string, unknown>;
   /** Sent without any arguments. */
   bare?: boolean;
-  /** Goes along as the request's `_meta`. */
+  /** Sent as the request's `_meta`. */
   meta?: Record<string, unknown>;
-  /** Whatever else goes along with it. */
+  /** Other params of the request. */
   more?: Record<string, unknown>;
-  /** Whether the server may keep the call as a task of its own: wherever it offers that, or only if it insists. */
+  /** Whether the server may run the call as its own task: whenever it supports that, or only if it requires it. */
   tasks: 'use' | 'avoid';
-  /** How long the server should keep such a task. */
+  /** The TTL to request for such a task. */
   taskTtlMs?: number;
   /** Aborted to stop the work on the server, unless for the reason `LEAVE_RUNNING`. */
   signal: StopSignal;
   onProgress: (progress: Progress) => void;
-  /** The server keeps the call as this task; told again whenever the task changes. */
+  /** Called when the server runs the call as this task, and again whenever the task changes. */
   onTask: (task: ServerTask) => void;
-  /** Called before the call is sent for the first time; the call is sent once the promise, if there is one, has resolved. */
+  /** Called before the call is first sent; the call waits for the returned promise, if any. */
   onSending?: () => Promise<void> | undefined;
   /** Where the call continues from now on; `undefined` if it depends on its connection again. Resolves once stored. */
   onCheckpoint: (checkpoint: ResumePoint | undefined) => Promise<void>;
-  /** What the server asks now is all before somebody: it does not want to know any more what an earlier run was asked. */
+  /** All current questions have been presented again: questions left from before a restart are obsolete. */
   onAllAsked?: () => void;
 }
 
-/** A request that is passed on as it is, and its result likewise. */
+/** A request that is relayed unchanged, as is its result. */
 export interface OutgoingRequest {
   /** Questions on its response stream, and those of its rounds, belong to this id. */
   id: string;
@@ -228,7 +228,7 @@ export interface OutgoingRequest {
   params: Record<string, unknown>;
   signal: AbortSignal;
   onProgress: (progress: Progress) => void;
-  /** What to do when the server asks in place of a result: return that, or ask the session and send the request again. */
+  /** What to do when the server returns questions instead of a result: return them, or ask the session and resend the request. */
   rounds: 'return' | 'answer';
 }
 
@@ -237,49 +237,49 @@ export type CallOutcome =
   | { kind: 'error'; error: TaskError }
   /** The server ended its own task. */
   | { kind: 'cancelled'; reason: string }
-  /** `signIn`: the server refused the call, or what it needs to go on, until a person has signed in. */
+  /** `signIn`: the server refuses the call, or its continuation, until a person has signed in. */
   | { kind: 'unreachable'; reason: string; failure?: ServerFailureKind; signIn?: NeededSignIn }
   | { kind: 'lost'; reason: string; failure?: ServerFailureKind };
 
 /** One session's connection to one server. */
 export interface Connection {
   readonly status: ConnectionStatus;
-  /** Connects unless connected; callers at the same time share one attempt. */
+  /** Connects unless connected; concurrent callers share one attempt. */
   ready(): Promise<ServerInfo>;
   call(call: OutgoingCall): Promise<CallOutcome>;
   /** Continues a call from a checkpoint. */
   resume(checkpoint: ResumePoint, call: OutgoingCall): Promise<CallOutcome>;
   request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<Record<string, unknown>>;
   relay(request: OutgoingRequest): Promise<Record<string, unknown>>;
-  /** Tells the server something, if it is there. */
+  /** Sends a notification to the server if it is connected. */
   notify(method: string, params: Record<string, unknown> | undefined): void;
-  /** Bring what the server says to it. */
+  /** Resolve with the server's response. */
   subscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>>;
   unsubscribe(uri: string, signal?: AbortSignal): Promise<Record<string, unknown>>;
   /**
-   * With `keepSession` the server is not told that we leave, so that somebody can go on with the session later; with
-   * `silently` it is told nothing at all, because somebody does so already.
+   * With `keepSession` the server's session is not ended, so that it can be resumed later; with `silently` nothing at all is
+   * sent, because another gateway has already resumed it.
    */
   close(options?: { keepSession?: boolean; silently?: boolean }): Promise<void>;
 }
 
-/** What a client asked a server for until it says otherwise. */
+/** The subscriptions and the log level that a client has set on a server. */
 export interface ServerPreferences {
-  /** The resources of whose changes it wants to hear. */
+  /** The resources it is subscribed to. */
   uris: string[];
   logLevel?: string;
 }
 
-/** Who brought a server to the gateway. */
+/** The source of a server. */
 export type AddedBy = 'config file' | 'client';
 
 export interface ClientTraits {
   principal: string;
-  /** Servers of clients may not be at every address. */
+  /** Servers added by clients are restricted to certain addresses. */
   addedBy: AddedBy;
-  /** Whether servers are told that they may ask for its folders; others can be asked by somebody behind a gateway. */
+  /** Whether the `roots` capability is declared to the server; other capabilities are always declared. */
   roots: boolean;
-  /** What the client had asked for before there was this connection. */
+  /** The preferences that the client set before this connection existed. */
   preferences: ServerPreferences;
 }
 
@@ -292,7 +292,7 @@ export interface Backends {
 /** What a client may do: use servers, also answer questions for its principal in the console, or see and answer everything. */
 export type Scope = 'use' | 'answer' | 'operate';
 
-/** What a token says, as far as access rules and quotas name it: their scopes, and the values of claims that they look for. */
+/** The scopes and claim values of a token that access rules and quotas refer to. */
 export interface TokenFacts {
   scopes: readonly string[];
   claims: Readonly<Record<string, readonly string[]>>;
@@ -301,17 +301,17 @@ export interface TokenFacts {
 /** Who makes a request. */
 export interface Identity {
   principal: string;
-  /** Absent if the token says nothing that the configuration names, and for tokens of the configuration. */
+  /** Absent if the token has nothing that the configuration refers to, and for tokens from the configuration. */
   facts?: TokenFacts | undefined;
 }
 
-/** What an authorization server says of whoever has a token. */
+/** The identity behind an access token, according to its authorization server. */
 export interface Bearer extends Identity {
-  /** Made of issuer and subject: tokens change. */
+  /** Derived from issuer and subject, because tokens change. */
   principal: string;
-  /** What the token was issued for; `any` if the configuration accepts that, whatever it is. */
+  /** The audiences of the token; `any` if the configuration accepts every audience. */
   audiences: readonly string[] | 'any';
-  /** The greatest one that it has; each one contains those before it. */
+  /** The greatest scope of the token; each scope contains the lesser ones. */
   scope: Scope | undefined;
   expiresAt: number;
 }
@@ -319,37 +319,37 @@ export interface Bearer extends Identity {
 /** Checks the tokens of authorization servers. */
 export interface TokenVerifier {
   /**
-   * At once for a token that was checked lately. Throws a `GatewayError` if the token is not valid, or cannot be checked now.
+   * Synchronous for a recently checked token. Throws a `GatewayError` if the token is invalid or cannot be checked now.
    */
   verify(token: string): Bearer | Promise<Bearer>;
 }
 
-// --- People at authorization servers -----------------------------------------------------------------------------
+// --- Sign-in to the console --------------------------------------------------------------------------------------
 
 /** An authorization server that people can sign in with. */
 export interface LoginChoice {
   issuer: string;
-  /** What people call it. */
+  /** Its display name. */
   title: string;
-  /** The id of the gateway there. */
+  /** The client id of the gateway. */
   clientId: string;
-  /** What access rules and quotas look for in tokens; absent if they look for nothing. */
+  /** The scopes and claims that access rules and quotas use, as JSON; absent if they use none. */
   asks?: string | undefined;
 }
 
-/** What the gateway has to know when a browser comes back. The browser carries it, sealed, so that any gateway can go on with it. */
+/** The state of a sign-in, which the browser carries in sealed form, so that any gateway can complete it. */
 export interface PendingLogin {
   issuer: string;
   state: string;
   nonce: string;
-  /** Of PKCE. */
+  /** The PKCE verifier. */
   verifier: string;
   redirectUri: string;
 }
 
-/** Who has signed in. */
+/** A person who has signed in. */
 export interface LoggedIn extends Identity {
-  /** The greatest one that the person has; without one, they may do nothing. */
+  /** The greatest scope of the person; without one, they have no access. */
   scope: Scope | undefined;
   idToken: string;
   /** How long they stay signed in. */
@@ -361,22 +361,22 @@ export interface Logins {
   choices: readonly LoginChoice[];
   /** The page of the issuer to send the browser to. */
   begin(issuer: string, redirectUri: string): Promise<{ url: string; pending: PendingLogin }>;
-  /** The browser came back with these parameters: checks them, and asks the issuer who it is. */
+  /** Checks the parameters of the redirect, and asks the issuer for the identity. */
   complete(pending: PendingLogin, parameters: URLSearchParams): Promise<LoggedIn>;
-  /** The page where the person signs out at the issuer and comes back to `returnTo`, if it has one. */
+  /** The issuer's sign-out page, which returns to `returnTo`, if it has one. */
   endUrl(issuer: string, returnTo: string, idToken?: string): Promise<string | undefined>;
 }
 
-// --- Accounts at servers -----------------------------------------------------------------------------------------
+// --- Accounts on servers -----------------------------------------------------------------------------------------
 
-/** A server that may ask who its client is, and the principal that uses it. */
+/** A server that may require authorization, and the principal that uses it. */
 export interface AccountAt {
   principal: string;
   server: string;
   config: HttpServerConfig;
 }
 
-/** How a server refused a request: the status, and what its `WWW-Authenticate` header says. */
+/** How a server refused a request: the status and the content of its `WWW-Authenticate` header. */
 export interface AuthChallenge {
   status: 401 | 403;
   /** Such as `invalid_token` or `insufficient_scope`. */
@@ -385,32 +385,32 @@ export interface AuthChallenge {
   resourceMetadata?: string;
 }
 
-/** A sign-in that a person has to do. It is stored, so any gateway can go on with it. */
+/** A pending sign-in. It is stored, so that any gateway can complete it. */
 export interface SignIn {
   /** Cannot be guessed. */
   id: string;
   principal: string;
   server: string;
-  /** The authorization server that the person is sent to. */
+  /** The authorization server to which the person is sent. */
   issuer: string;
   scopes: readonly string[];
   expiresAt: number;
 }
 
-/** A sign-in that a call waits for, and where the person begins it. */
+/** A sign-in that a call waits for, and the page where it starts. */
 export interface NeededSignIn extends SignIn {
   /** The page of the gateway that leads to the authorization server; absent if no page can be served. */
   url?: string | undefined;
 }
 
-/** What to do after a refusal: send the request again, let a person sign in, or tell the client the reason. */
+/** What to do after a refusal: resend the request, let a person sign in, or report the reason to the client. */
 export type AfterRefusal = { then: 'retry' } | { then: 'sign_in'; signIn: SignIn } | { then: 'fail'; reason: string };
 
 /** The access tokens of one account. */
 export interface AccountTokens {
-  /** The token to send, at once if it is known and will not expire soon; `undefined` if there is none. */
+  /** The token to send, synchronously if it is cached and will not expire soon; `undefined` if there is none. */
   current(): string | undefined | Promise<string | undefined>;
-  /** The server refused a request that was sent with this token, or without one. Callers at the same time share one refresh. */
+  /** The server refused a request sent with this token, or without one. Concurrent callers share one refresh. */
   refused(token: string | undefined, challenge: AuthChallenge): Promise<AfterRefusal>;
 }
 
@@ -425,22 +425,22 @@ export interface AccountState {
   renewable: boolean;
 }
 
-/** The accounts of all principals at servers that authorize their clients. */
+/** The accounts of all principals on servers that require authorization. */
 export interface Accounts {
   tokens(account: AccountAt): AccountTokens;
-  /** Begins a sign-in, or returns the one that waits already for at least these scopes. */
+  /** Starts a sign-in, or returns the pending one if it covers these scopes. */
   signIn(account: AccountAt, challenge?: AuthChallenge): Promise<SignIn>;
-  /** `undefined` if it is over. */
+  /** `undefined` if it was completed or has expired. */
   findSignIn(id: string): Promise<SignIn | undefined>;
   /** The page of the authorization server to send the browser to. */
   authorizationUrl(signInId: string): Promise<URL>;
-  /** The browser came back with these parameters: checks them, gets the tokens and stores them. */
+  /** Checks the parameters of the redirect, fetches the tokens and stores them. */
   complete(parameters: URLSearchParams): Promise<SignIn>;
-  /** Calls the watcher when somebody has signed in, here or at another gateway, until the returned function is called. */
+  /** Calls the watcher after each sign-in, here or at another gateway, until the returned function is called. */
   watch(watcher: (principal: string, server: string) => void): () => void;
-  /** Those of a principal and those that all share (`*`), or those of everybody. */
+  /** The accounts of a principal and the shared ones (`*`); without a principal, all accounts. */
   list(principal?: string): Promise<AccountState[]>;
-  /** Revokes and deletes the tokens, with `*` those that all share. `false` if there were none. */
+  /** Revokes and deletes the tokens; `*` means the shared ones. `false` if there were none. */
   signOut(principal: string, server: string): Promise<boolean>;
 }
 
@@ -449,15 +449,15 @@ export interface Accounts {
 export interface ModelReply {
   /** A `CreateMessageResult`. */
   answer: Answer;
-  /** How many tokens prompt and answer took together. */
+  /** The tokens used by prompt and answer together. */
   tokens: number;
 }
 
 /** The models of the config. */
 export interface Models {
   /**
-   * Lets a model answer a sampling request. Rejects with a reason for people, in which there is no key; with `ModelRefused` if
-   * the endpoint did not take the request.
+   * Lets a model answer a sampling request. Rejects with a human-readable reason that contains no key; with `ModelRefused` if
+   * the endpoint did not accept the request.
    */
   ask(model: string, params: Record<string, unknown>, signal: AbortSignal): Promise<ModelReply>;
 }
@@ -475,20 +475,20 @@ export interface SessionRecord {
   lastActiveAt: number;
   view: View;
   owner: Owner;
-  /** Signs what its client carries for it from one request to the next. */
+  /** Signs the state that the client carries between requests. */
   key?: string;
-  /** What the client asked each server for until it says otherwise. */
+  /** The preferences of the client by server. */
   preferences?: Record<string, StoredPreferences>;
   /** The tools that a person has allowed for the rest of the session, by server. */
   remembered?: RememberedTools;
-  /** What the token said that was used last in it, as far as access rules and quotas ask. */
+  /** The facts of the most recently used token. */
   facts?: TokenFacts;
 }
 
-/** What the record of a session keeps of a preferences; subscriptions are records of their own. */
+/** The preferences in the record of a session; subscriptions have their own records. */
 export type StoredPreferences = Pick<ServerPreferences, 'logLevel'>;
 
-/** A resource of whose changes the client of a session wants to hear. */
+/** A resource subscription of a session. */
 export interface SubscriptionRecord {
   id: string;
   sessionId: string;
@@ -498,9 +498,9 @@ export interface SubscriptionRecord {
 
 /** A server that a client added. */
 export interface ServerRecord {
-  /** Made of owner and name. */
+  /** Derived from owner and name. */
   id: string;
-  /** The principal that added the server: nobody else can see it. */
+  /** The principal that added the server and alone can see it. */
   owner: string;
   name: string;
   config: ServerConfig;
@@ -528,31 +528,31 @@ export interface StoredSession {
   subscriptions: SubscriptionRecord[];
 }
 
-/** A place in the list of dormant sessions: after the one that was last active then and has this id. */
+/** A position in the list of dormant sessions: after the session with this id and activity time. */
 export interface DormantCursor {
   at: number;
   id: string;
 }
 
 export interface DormantQuery {
-  /** Whose sessions; those of all principals if absent. */
+  /** The owner of the sessions; all principals if absent. */
   principal?: string;
   cursor?: DormantCursor;
   limit: number;
 }
 
-/** A session that is stored and that no gateway has in memory, with the numbers of its records. */
+/** A stored session that no gateway has in memory, with its record counts. */
 export interface DormantSession {
   record: SessionRecord;
   tasks: { running: number; ended: number };
   questions: number;
 }
 
-/** What had to be left out so that a session can be restored. */
+/** What had to be dropped to restore a session. */
 export interface Trimmed {
-  /** What its records take now. */
+  /** The size of the remaining records. */
   bytes: number;
-  /** How many of each kind were dropped, or have failed for that reason. */
+  /** The numbers of dropped events and questions, and of failed tasks. */
   events: number;
   questions: number;
   tasks: number;
@@ -571,8 +571,8 @@ export interface SessionStore {
    */
   settled(): Promise<void>;
   /**
-   * For what must be on record before a server hears of it: waits until it is, and rejects only when it never can be, or when
-   * this gateway does not have the session any more. Absent if no other gateway can use the store: then nobody else can go on with what is not stored.
+   * For changes that must be durable before a server is contacted: waits until they are, and rejects only if they never can be, or if
+   * this gateway no longer owns the session. Absent if no other gateway can use the store.
    */
   recorded?(): Promise<void>;
   /** Whether another gateway has claimed the session since, as far as is known. */
@@ -581,7 +581,7 @@ export interface SessionStore {
 
 /** A session that this gateway has claimed. */
 export interface ClaimedSession extends SessionStore {
-  /** Grows with each claim of the session: changes with an older number are not written. */
+  /** Increases with each claim of the session; changes with an older fence are not written. */
   readonly fence: number;
   /** As it was stored when it was claimed; absent if it is new. */
   readonly record: SessionRecord | undefined;
@@ -589,68 +589,68 @@ export interface ClaimedSession extends SessionStore {
   readonly isLost: boolean;
   /** A time that no gateway's clock had reached when it was claimed; absent if no other gateway can use the store. */
   readonly after?: number;
-  /** Makes its records fit into so many bytes: the oldest events go first; tasks that are too large fail. */
+  /** Shrinks its records to this size: drops the oldest events first; tasks that are too large fail. */
   trim(maxBytes: number, keepTasksUntil: number): Promise<Trimmed>;
   load(): Promise<StoredSession>;
   /** Deletes the session and all of its records, and ends the claim. Later changes are ignored. */
   erase(): void;
-  /** Ends the claim once all changes are durable, or were found not to be: the session can be claimed again. */
+  /** Ends the claim once all changes are durable or have failed; the session can then be claimed again. */
   release(): Promise<void>;
 }
 
-/** Found while the store is in use: it is damaged, its file was deleted or replaced, or the database cannot be reached. */
+/** A problem found at runtime: the store is damaged, its file was deleted or replaced, or the database cannot be reached. */
 export type StoreProblem = 'damaged' | 'gone' | 'unreachable';
 
 /** A change of a server by another gateway: its new record, or `undefined` if it was removed. */
 export type ServerWatcher = (id: string, record: ServerRecord | undefined) => void;
 
-/** A gateway, and where others reach it; one that serves standard input cannot be reached. */
+/** A gateway and its address; a gateway on stdio has none. */
 export interface GatewayAddress {
   id: string;
   address?: string;
 }
 
-/** How much of each limit of the gateways is in use, by the name of the limit and by principal. */
+/** The usage of each shared limit, by limit and principal. */
 export type LimitUsage = Record<string, Record<string, number>>;
 
 export interface Renewal {
-  /** What other gateways have claimed since. */
+  /** The claims that other gateways have taken over. */
   lost: string[];
-  /** What each of the other gateways used when it last renewed its lease. */
+  /** The usage of each other gateway at its last renewal. */
   others: LimitUsage[];
 }
 
-/** What the gateways on one store know of each other. A claim holds as long as the lease of its gateway, which is renewed. */
+/** Coordinates the gateways on one store. A claim is valid as long as the lease of its gateway. */
 export interface ClusterStore {
-  /** Tells this gateway from others. */
+  /** Identifies this gateway. */
   readonly gatewayId: string;
-  /** Signs what gateways tell each other; the same for all of them. */
+  /** Signs messages between gateways; shared by all of them. */
   readonly key: Buffer;
-  /** How long a lease holds without being renewed. */
+  /** How long a lease is valid without renewal. */
   readonly leaseMs: number;
-  /** No other gateway can have claimed what this one has. */
+  /** While true, no other gateway can have taken over the claims of this one. */
   readonly holdsLease: boolean;
-  /** Makes known where others reach this gateway. One that was there before is gone: what it claimed can be claimed. */
+  /** Publishes the address of this gateway. A previous gateway at this address is dead: its claims become free. */
   announce(address: string): Promise<void>;
-  /** The gateway that has claimed this, if its lease holds. */
+  /** The gateway that holds this claim, if its lease is valid. */
   ownerOf(id: string): Promise<GatewayAddress | undefined>;
-  /** All other gateways whose leases hold. */
+  /** All other gateways with valid leases. */
   others(): Promise<GatewayAddress[]>;
-  /** Some other gateway that can be reached. */
+  /** Any other gateway with an address. */
   anyOther(): Promise<GatewayAddress | undefined>;
-  /** Renews the lease, and tells others what this gateway uses. */
+  /** Renews the lease and publishes the usage of this gateway. */
   renew(usage: LimitUsage): Promise<Renewal>;
-  /** Calls the watcher when a commit finds that another gateway has a session, until the returned function is called. */
+  /** Calls the watcher when a commit finds that another gateway owns a session, until the returned function is called. */
   watchLost(watcher: () => void): () => void;
-  /** Whether a gateway has left or its lease has ended, so that somebody has to go on with its work; true until `tookOver`. */
+  /** Whether a gateway has left or lost its lease, so that its work must be taken over; true until `tookOver`. */
   anyGone(): Promise<boolean>;
-  /** The work that `anyGone` was last asked about goes on. Never fails. */
+  /** Confirms that the work reported by the last `anyGone` was taken over. Never fails. */
   tookOver(): Promise<void>;
-  /** Tells other gateways that there may be work to go on with. */
+  /** Tells other gateways that there may be work to take over. */
   notifyWorkLeft(): Promise<void>;
-  /** The other gateways that have sessions of a principal. */
+  /** The other gateways that own sessions of a principal. */
   gatewaysOf(principal: string): Promise<GatewayAddress[]>;
-  /** The ids of the sessions of a principal that have tasks or questions, and that no gateway has. */
+  /** The ids of the unclaimed sessions of a principal that have tasks or questions. */
   leftOf(principal: string): Promise<string[]>;
   /** The session of a principal that has this task or question. */
   sessionWith(kind: 'task' | 'question', id: string, principal: string): Promise<SessionRecord | undefined>;
@@ -658,7 +658,7 @@ export interface ClusterStore {
 
 // --- History -----------------------------------------------------------------------------------------------------
 
-/** A place in a list: after the entry that began at this time and has this id. */
+/** A position in a list: after the entry with this start time and id. */
 export interface HistoryCursor {
   at: number;
   id: string;
@@ -666,9 +666,9 @@ export interface HistoryCursor {
 
 export interface HistoryFilter {
   kinds: readonly EntryKind[];
-  /** Whose entries; those of all principals if absent. */
+  /** The owner of the entries; all principals if absent. */
   principal?: string;
-  /** Whether they go on, or have ended. */
+  /** Whether they are unfinished or have ended. */
   active?: boolean;
   statuses?: readonly EntryStatus[];
   /** Whether a call became a task. */
@@ -676,11 +676,11 @@ export interface HistoryFilter {
   server?: string;
   tool?: string;
   sessionId?: string;
-  /** Of the call that asks a question. */
+  /** The call that asked. */
   callId?: string;
-  /** A part of the names, ids and messages of an entry, in upper or lower case. */
+  /** Case-insensitive search in the names, ids and messages of an entry. */
   text?: string;
-  /** They began at `from` or later, and before `to`. */
+  /** Started at `from` or later, and before `to`. */
   from?: number;
   to?: number;
 }
@@ -689,16 +689,16 @@ export interface HistoryQuery extends HistoryFilter {
   order: 'newest' | 'oldest';
   cursor?: HistoryCursor;
   limit: number;
-  /** Whether arguments, results and params are read, too. */
+  /** Whether to include arguments, results and params. */
   content?: boolean;
-  /** Larger ones are left out. */
+  /** Larger contents are omitted. */
   contentBytes?: number;
 }
 
 export interface HistoryRange {
-  /** The number of the entry that was written last. */
+  /** The number of the last written entry. */
   newest: number;
-  /** Who has read only up to a smaller number may have missed entries that were deleted since. */
+  /** A reader that stopped at a smaller number may have missed entries that were deleted since. */
   completeFrom: number;
 }
 
@@ -709,29 +709,29 @@ export interface ServerTally {
 }
 
 /**
- * The calls and questions of all gateways on a store, with those that have ended lately. Every entry is visible with its number
- * before any entry with a larger number is.
+ * The unfinished and recently ended calls and questions of all gateways on a store. Every entry becomes visible before any entry
+ * with a larger number.
  */
 export interface History {
   /**
-   * Writes all of the entries, each over its earlier version, or none. An entry that has ended is not overwritten with one that
-   * goes on, unless it was lost.
+   * Atomically writes the entries, each replacing its earlier version. An ended entry is not overwritten by an unfinished one,
+   * unless it was lost.
    */
   append(writes: readonly EntryWrite[]): Promise<void>;
   read(query: HistoryQuery): Promise<HistoryEntry[]>;
   count(filter: HistoryFilter): Promise<number>;
-  /** The entries with these ids, with their contents; unknown ones are left out. */
+  /** The entries with these ids and their contents; unknown ids are skipped. */
   find(ids: readonly string[]): Promise<HistoryEntry[]>;
-  /** The entries with larger numbers than `seq`, in this order, without contents. */
+  /** The entries with numbers above `seq` in ascending order, without contents. */
   changesAfter(seq: number, limit: number, principal?: string): Promise<HistoryEntry[]>;
   range(): Promise<HistoryRange>;
-  /** How many calls each server had since then, with those that only count. */
+  /** The number of calls per server since then, including summarized ones. */
   tally(since: number, principal?: string): Promise<ServerTally[]>;
   /** Calls the watcher when there may be new entries, from any gateway, until the returned function is called. */
   watch(watcher: () => void): () => void;
-  /** Ends the entries that go on although the gateway that wrote them is gone. Those of this gateway are never lost. */
+  /** Marks unfinished entries of dead gateways as lost; never those of this gateway. */
   endLost(now: number): Promise<void>;
-  /** Deletes what ended before that time, and then what ended first until the rest fits into so many bytes. */
+  /** Deletes entries that ended before this time, then the oldest ended ones until the rest fits into `maxBytes`. */
   trim(endedBefore: number, maxBytes: number): Promise<void>;
 }
 
@@ -739,82 +739,81 @@ export interface History {
 
 export interface AuditFilter {
   kinds?: readonly AuditKind[];
-  /** Whose lines; those of nobody are left out. */
+  /** The owner of the lines; lines without an owner are omitted. */
   owner?: string;
-  /** Of this principal, or answered by it. */
+  /** Lines of this principal, or answered by it. */
   principal?: string;
   server?: string;
   tool?: string;
   sessionId?: string;
-  /** A part of the line, in upper or lower case. */
+  /** Case-insensitive search in the line. */
   text?: string;
-  /** They happened at `from` or later, and before `to`. */
+  /** At `from` or later, and before `to`. */
   from?: number;
   to?: number;
 }
 
 export interface AuditQuery extends AuditFilter {
   order: 'newest' | 'oldest';
-  /** Begins after the line with this number, in the given order. */
+  /** Starts after the line with this number, in the given order. */
   after?: number;
   limit: number;
   /**
-   * Asked between the pieces of a long search, with the number of the last line that was looked at. If it says no, the search ends with
-   * the lines found so far; another one can go on after that number.
+   * Called between the steps of a long search with the number of the last line examined. If it returns false, the search ends with
+   * the lines found so far; another search can continue after that number.
    */
   goOn?: (lookedAt: number) => boolean;
 }
 
 /**
- * The lines of all gateways on a store. Every line is visible with its number before any line with a larger number is. Nothing changes a
- * line.
+ * The lines of all gateways on a store. Every line becomes visible before any line with a larger number. Lines never change.
  */
 export interface AuditLog {
-  /** Writes all of the lines or none. A line with a gateway and a number there that is known already is the same line. */
+  /** Atomically writes the lines. Gateway and number identify a line: known ones are skipped. */
   append(lines: readonly AuditLine[]): Promise<void>;
   read(query: AuditQuery): Promise<StoredLine[]>;
-  /** Deletes the lines that happened before that time, and then the oldest until the rest fits into so many bytes. */
+  /** Deletes lines from before this time, then the oldest until the rest fits into `maxBytes`. */
   trim(before: number, maxBytes: number): Promise<void>;
 }
 
 // --- Notifications -----------------------------------------------------------------------------------------------
 
-/** A notification that waits to be sent. */
+/** A queued notification. */
 export interface QueuedNotice {
-  /** The same for the same target, event and subject, so that it is queued once. */
+  /** Derived from target, event and subject, so that it is queued only once. */
   id: string;
   target: string;
-  /** The question, task or server that it is about. */
+  /** The question, task or server it concerns. */
   subject: string;
   createdAt: number;
-  /** When it is to be sent. */
+  /** When to send it. */
   dueAt: number;
-  /** After that time it is not tried again. */
+  /** No retries after this time. */
   giveUpAt: number;
-  /** After its end it is known until then, so that it is not queued again. */
+  /** How long it is remembered after its end, so that it is not queued again. */
   keepUntil: number;
-  /** How often it was tried to send it. */
+  /** The number of attempts so far. */
   attempts: number;
   /** The message, as JSON. */
   data: string;
 }
 
-/** One that this gateway sends; with `claim` it tells its own attempt from those of others. */
+/** A notification claimed by this gateway; `claim` identifies the attempt. */
 export interface ClaimedNotice extends QueuedNotice {
   claim: string;
-  /** From then on, another gateway may send it. */
+  /** After this time another gateway may send it. */
   until: number;
 }
 
 export interface NoticeClaim {
   target: string;
   now: number;
-  /** Until then, no other gateway gets them. */
+  /** Until then no other gateway can claim them. */
   until: number;
   limit: number;
 }
 
-/** What became of a notification, without its message. */
+/** The state of a notification, without its message. */
 export interface NoticeState extends Pick<
   QueuedNotice,
   'id' | 'target' | 'subject' | 'createdAt' | 'dueAt' | 'attempts'
@@ -825,64 +824,64 @@ export interface NoticeState extends Pick<
   error?: string;
 }
 
-/** The queue of notifications, which all gateways on a store share. A notification is sent by one of them at a time. */
+/** The notification queue, shared by all gateways on a store. One gateway at a time sends a notification. */
 export interface Outbox {
-  /** Adds those whose ids are not known. */
+  /** Adds notifications with unknown ids. */
   add(notices: readonly QueuedNotice[]): Promise<void>;
-  /** Removes those that wait and are about one of the subjects. */
+  /** Removes queued notifications about these subjects. */
   drop(subjects: readonly string[]): Promise<void>;
-  /** The targets of those that are due, and when the next one is. */
+  /** The targets with due notifications, and the time of the next one. */
   due(now: number): Promise<{ targets: string[]; nextAt?: number }>;
-  /** Claims some that are due, and counts the attempt. */
+  /** Claims due notifications and counts the attempt. */
   claim(claim: NoticeClaim): Promise<ClaimedNotice[]>;
   /**
-   * Makes those due that gateways have claimed which are gone: another run of the program that used the file, or one whose lease ended
+   * Releases the claims of dead gateways: an earlier process that used the file, or a gateway whose lease ended
    * more than `graceMs` ago.
    */
   reclaim(now: number, graceMs: number): Promise<void>;
-  /** To be tried again at `dueAt`. Without effect if another gateway has claimed it since. */
+  /** Schedules a retry at `dueAt`. No effect if another gateway has claimed it since. */
   postpone(
     notice: Pick<ClaimedNotice, 'id' | 'claim'>,
     next: { dueAt: number; attempts: number; error?: string },
   ): Promise<void>;
-  /** It was delivered; or it is given up, unless another gateway has claimed it since. Without another, its last error stays. */
+  /** Marks it as delivered, or as given up unless another gateway has claimed it since. Without `error`, its last error stays. */
   end(
     notice: Pick<ClaimedNotice, 'id' | 'claim'>,
     outcome: { state: 'delivered' | 'failed'; at: number; error?: string },
   ): Promise<void>;
-  /** Those that wait and those that failed, the newest first. */
+  /** Queued and failed notifications, newest first. */
   list(limit: number): Promise<NoticeState[]>;
   /**
-   * Deletes what need not be known any more, and then the oldest beyond so many: those that have ended first. Resolves with the
-   * number of those that were still to be sent, by target.
+   * Deletes expired notifications, then the oldest beyond `most`, ended ones first. Resolves with the
+   * number of unsent ones among them, by target.
    */
   trim(now: number, most: number): Promise<ReadonlyMap<string, number>>;
 }
 
 // --- Secrets of accounts ------------------------------------------------------------------------------------------
 
-/** `client`: a registration at an authorization server; `tokens` of an account; `sign_in`: one that waits for a person. */
+/** `client`: a registration with an authorization server; `tokens`: the tokens of an account; `sign_in`: a pending sign-in. */
 export type AccountRecordKind = 'client' | 'tokens' | 'sign_in';
 
 export interface AccountRecord {
   kind: AccountRecordKind;
   id: string;
-  /** Whose it is, and at which server; empty for a registration, which all share. */
+  /** The owner and the server; empty for a registration, which is shared. */
   principal: string;
   server: string;
   createdAt: number;
-  /** From then on it counts as absent; kept without limit if absent. */
+  /** After this time the record counts as absent; without it, the record never expires. */
   keepUntil?: number;
   /** Encrypted. */
   data: string;
 }
 
 export interface StoredAccountRecord extends AccountRecord {
-  /** Another one after each write. */
+  /** Changes with each write. */
   version: string;
 }
 
-/** What happened to tokens: those who wait for a sign-in wait on after anything else. */
+/** What happened to tokens; only `signed_in` completes a pending sign-in. */
 export type TokensChange = 'signed_in' | 'signed_out' | 'renewed';
 
 export interface ChangedTokens {
@@ -891,10 +890,10 @@ export interface ChangedTokens {
   what: TokensChange;
 }
 
-/** A change of tokens by another gateway; without values, any tokens may have changed. */
+/** Called when another gateway has changed tokens; without a value, any tokens may have changed. */
 export type TokensWatcher = (changed?: ChangedTokens) => void;
 
-/** What gateways know of accounts at servers. A record is changed only by a caller who knows its version. */
+/** Stores accounts on servers. Only a caller that knows the version of a record can change it. */
 export interface AccountStore {
   isEmpty(): Promise<boolean>;
   get(kind: AccountRecordKind, id: string, now: number): Promise<StoredAccountRecord | undefined>;
@@ -905,68 +904,68 @@ export interface AccountStore {
     now: number,
   ): Promise<StoredAccountRecord[]>;
   /**
-   * Writes the record if its version is `expected`, if there is none (`'none'`), or in any case. Resolves with the new version, or with
-   * nothing if it was changed or deleted meanwhile. Ends the claim of the record.
+   * Writes the record if its version is `expected`, if there is none (`'none'`), or always (`'any'`). Resolves with the new version, or with
+   * `undefined` if the record was changed or deleted meanwhile. Ends the claim of the record.
    */
   put(record: AccountRecord, expected: { version: string } | 'none' | 'any', now: number): Promise<string | undefined>;
-  /** Deletes the record if it has this version, and if the claim is `by` somebody, also only if nobody else has claimed it since. */
+  /** Deletes the record if it has this version and, with `by`, if that caller still holds the claim. */
   drop(
     record: Pick<StoredAccountRecord, 'kind' | 'id' | 'principal' | 'server' | 'version'>,
     by?: string,
   ): Promise<boolean>;
   /**
-   * For so long, no other caller can claim it. `false` if it was claimed, changed or deleted meanwhile. A store that gateways share goes by
-   * its own clock, since those of the gateways may differ.
+   * Until it expires, no other caller can claim the record. `false` if it was claimed, changed or deleted meanwhile. A shared store uses
+   * its own clock, because the clocks of the gateways may differ.
    */
   claim(
     record: Pick<StoredAccountRecord, 'kind' | 'id' | 'version'>,
     claim: { by: string; now: number; ms: number },
   ): Promise<boolean>;
-  /** Ends a claim before its time. */
+  /** Ends a claim early. */
   release(record: Pick<AccountRecord, 'kind' | 'id'>, by: string): Promise<void>;
-  /** Deletes what is over, and then the oldest sign-ins beyond so many for each principal, and in all. */
+  /** Deletes expired records, then the oldest sign-ins beyond the limits per principal and in total. */
   trim(now: number, most: { perPrincipal: number; total: number }): Promise<void>;
   /**
-   * Reports changes of tokens by other gateways until the returned function is called: one that writes a certain version renews them,
-   * and any other one signs in.
+   * Reports token changes by other gateways until the returned function is called: a write with an expected version is a renewal,
+   * any other write a sign-in.
    */
   watch(watcher: TokensWatcher): () => void;
 }
 
 // --- The store ---------------------------------------------------------------------------------------------------
 
-/** The durable state of all sessions, which several gateways may share. A session belongs to the gateway that claimed it. */
+/** The durable state of all sessions, which several gateways may share. The gateway that claims a session owns it. */
 export interface Store {
-  /** Why nothing new should come, while what is there goes on. */
+  /** If set, new work should be refused, while existing work continues. */
   readonly problem: StoreProblem | undefined;
   /** Absent if no other gateway can use the store. */
   readonly cluster: ClusterStore | undefined;
-  /** What happened lately. Nothing waits for it, and nothing else depends on it. */
+  /** Recent calls and questions. Nothing waits for it or depends on it. */
   readonly history: History;
   /** The audit record, which is loaded on use. */
   openAudit(): Promise<AuditLog>;
-  /** Notifications that wait, or have been sent lately. Empty unless `notify` is configured. */
+  /** Queued and recently sent notifications. Empty unless `notify` is configured. */
   readonly outbox: Outbox;
-  /** Registrations, tokens and sign-ins at servers that authorize their clients. */
+  /** Registrations, tokens and sign-ins for servers that require authorization. */
   readonly accounts: AccountStore;
-  /** Claims a session, stored or new; `undefined` while it is claimed already, here or by another gateway. */
+  /** Claims a stored or new session; `undefined` while it is claimed, here or by another gateway. */
   claim(sessionId: string): Promise<ClaimedSession | undefined>;
   /**
-   * The sessions that go on without their clients: `resumes` holds for them, or they have a task that has not ended. Those that
-   * another gateway has claimed are left out, and of very many some.
+   * The sessions that continue without their clients: `resumes` holds for them, or they have an unfinished task. Excludes sessions
+   * that another gateway has claimed; may return only some of very many.
    */
   sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]>;
-  /** The sessions that no gateway has claimed, the one that was used last first. Only their own records are read. */
+  /** The unclaimed sessions, most recently used first. Reads only the session records. */
   dormantSessions(query: DormantQuery): Promise<DormantSession[]>;
   /** The sessions of a principal that belong to a state. */
   states(principal: string): Promise<SessionRecord[]>;
-  /** Deletes the sessions that are not claimed and were last active at that time or earlier. */
+  /** Deletes unclaimed sessions that were last active at this time or earlier. */
   dropIdle(before: number): Promise<void>;
-  /** Deletes the ended tasks and the counters that need not be kept any longer. */
+  /** Deletes expired tasks and counters. */
   dropOverdue(now: number): Promise<void>;
-  /** Adds to a counter, which begins with 0 and is kept until then. Resolves with its value once that is durable. */
+  /** Adds to a counter that starts at 0 and is kept until `keepUntil`. Resolves with its value once durable. */
   addToCounter(name: string, amount: number, keepUntil: number): Promise<number>;
-  /** A random key of this name, which is made on first use and lasts as long as the store; the same for all gateways on it. */
+  /** A random key of this name, created on first use and shared by all gateways on the store. */
   secret(name: string): Promise<Buffer>;
   servers(): Promise<ServerRecord[]>;
   putServer(record: ServerRecord): void;

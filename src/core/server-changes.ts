@@ -16,10 +16,10 @@ export interface AddedServer {
 interface ServerChangesParts {
   registry: ServerRegistry;
   log: Log;
-  /** All that are open. */
+  /** All open sessions. */
   sessions: () => Session[];
   end: (session: Session, reason: string) => Promise<void>;
-  /** Told of the changes that clients of this gateway make. */
+  /** Called for changes made by clients of this gateway. */
   onChange?: (event: 'added' | 'replaced' | 'removed', server: string, caller: Session, config?: ServerConfig) => void;
 }
 
@@ -41,8 +41,8 @@ export class ServerChanges {
   }
 
   /**
-   * Stores the server and connects the caller to it. One that cannot be reached, or does not list its tools, is not kept
-   * and changes nothing.
+   * Stores the server and connects the caller to it. Changes nothing if the server cannot be reached or does not list its
+   * tools.
    */
   async add(caller: Session, name: string, given: ServerConfig): Promise<AddedServer> {
     const { principal } = caller;
@@ -50,7 +50,7 @@ export class ServerChanges {
     if (before && isSameServer(before.config, given)) {
       const info = await orUnreachable(
         caller.connection(name).ready(),
-        `server '${name}' is configured like this, but cannot be reached`,
+        `server '${name}' already has this configuration, but cannot be reached`,
       );
       return { info, tools: await caller.catalog(name).list('tools') };
     }
@@ -61,7 +61,7 @@ export class ServerChanges {
     const { info, tools, keep } = await orUnreachable(caller.connections.tryServer(name, config), notKept);
     await this.#inTurn(async () => {
       try {
-        // Others may have been added while this one was tried.
+        // Other servers may have been added during the connection attempt.
         this.#registry.assertMayAdd(principal, name);
       } catch (error) {
         await keep();
@@ -110,7 +110,7 @@ export class ServerChanges {
     });
   }
 
-  /** Puts a server in the place of the one of that name, for all who see it. */
+  /** Replaces the server of that name in all sessions that see it. */
   async #replace(
     audience: Audience,
     { name, config, replaced, addedBy }: { name: string; config: ServerConfig; replaced: boolean; addedBy: string },
@@ -146,7 +146,7 @@ export class ServerChanges {
     }
   }
 
-  /** Changes of the servers one after the other, so that all sessions see the same last word. */
+  /** Serializes server changes, so that all sessions end up with the same state. */
   async #inTurn(change: () => Promise<void>): Promise<void> {
     const turn = this.#lastChange.then(change);
     // The failure of a change is reported to its caller, not to the next one.
@@ -154,7 +154,7 @@ export class ServerChanges {
     return turn;
   }
 
-  /** The sessions whose clients see it as it is, or as a part of a group. */
+  /** The sessions that expose the server directly or in a group. */
   #shownIn(audience: Audience, name: string): Set<Session> {
     return new Set(this.#sessionsOf(audience).filter(({ shown }) => shown.includes(name)));
   }
@@ -166,7 +166,7 @@ export class ServerChanges {
   }
 }
 
-/** The caller may not use the server of that name, nor know that there is one. */
+/** The caller may not use the existing server of that name, nor learn that it exists. */
 function nameTaken(name: string): GatewayError {
   return new GatewayError(
     'TOOL_ERR_NOT_ALLOWED',
@@ -179,8 +179,8 @@ async function detachAll(sessions: Session[], name: string, why: Parameters<Sess
 }
 
 /**
- * Clients say how a server is reached; only the config file says who shares it and which tools it shows. This holds for the
- * server that takes its place, too.
+ * Clients define how a server is reached; only the config file defines who shares it and which tools it shows. These options
+ * also apply to the replacement of a server.
  */
 function optionsOf({ share, include, exclude }: ServerConfig): Partial<ServerConfig> {
   return { ...(share && { share }), ...(include && { include }), ...(exclude && { exclude }) };

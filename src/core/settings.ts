@@ -2,7 +2,7 @@ import type { NamePatterns } from '../lib/pattern.ts';
 import type { StandingRule } from './interaction/standing-answers.ts';
 import type { ModelSettings } from './models/choose.ts';
 
-/** Whether a session connects to a server when it begins, or when the server is first used. */
+/** Whether a session connects to a server when it starts, or when the server is first used. */
 export type ConnectMode = 'lazy' | 'eager';
 
 /** A selection of servers and tools: `include` and `exclude` are patterns of `<server>__<tool>`. */
@@ -16,11 +16,11 @@ export interface GroupSettings extends NamePatterns {
 export interface AuditSettings {
   keepMs: number;
   bytes: number;
-  /** What is kept of arguments, questions and answers. */
+  /** How much of arguments, questions and answers is recorded. */
   arguments: 'hash' | 'keep' | 'none';
 }
 
-/** The settings the core reads; the config room provides them. */
+/** The settings that the core reads. */
 export interface CoreSettings {
   /** The principals whose clients may add servers. */
   addServers: 'anyone' | 'nobody' | readonly string[];
@@ -31,9 +31,9 @@ export interface CoreSettings {
   questions: { timeoutMs: number; perSession: number; via: 'tools' | 'native' | 'both'; minDeclineMs: number };
   /** Rules that answer routine questions; the first that matches decides. */
   answers: readonly StandingRule[];
-  /** The log tells what the rules would answer, and nothing is answered. */
+  /** Only log what the rules would answer. */
   answersDryRun: boolean;
-  /** Models for sampling requests that no client can be asked, by name. */
+  /** Models, by name, for sampling requests that no client can answer. */
   models: Readonly<Record<string, ModelSettings>>;
   direct: { takeOverMs: number };
   all: { listTimeoutMs: number; listBytes: number; maxNameLength: number; helperTools: 'auto' | 'always' | 'never' };

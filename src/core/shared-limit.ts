@@ -1,6 +1,6 @@
 import { GatewayError } from './errors.ts';
 
-/** What is said when there is no room: "5 sessions are open (limit sessions.max = 5); end one". */
+/** The parts of the error when the limit is reached: "5 sessions are open (limit sessions.max = 5); end one". */
 export interface LimitWords {
   things: string;
   /** Such as "are open". */
@@ -9,7 +9,7 @@ export interface LimitWords {
   fix: string;
 }
 
-/** Who uses the gateway, as far as that is known in advance. */
+/** The principals that the config names. */
 export interface Principals {
   names: readonly string[];
   /** The part of each limit, from 0 to 1, that is reserved for them in equal shares. */
@@ -17,19 +17,19 @@ export interface Principals {
 }
 
 interface Usage {
-  /** Here and elsewhere. */
+  /** At all gateways. */
   used: number;
   /** By other gateways on the same store. */
   elsewhere: number;
-  /** What nobody else can take. */
+  /** The part that is reserved for the principal. */
   share: number;
-  /** How many open quotas use it. */
+  /** How many open quotas refer to it. */
   quotas: number;
 }
 
 /**
- * A limit of the whole gateway, or of all gateways on a store together. With several principals, each has a share that nobody
- * else can take, so that each can always get in; the rest goes to whoever comes first.
+ * A limit of the whole gateway, or of all gateways on a store together. With several principals, each has a reserved share, so
+ * that no principal can shut out another; the rest is first come, first served.
  */
 export class SharedLimit {
   readonly #max: number;
@@ -37,7 +37,7 @@ export class SharedLimit {
   readonly #share: number;
   readonly #principals: ReadonlySet<string>;
   readonly #usage = new Map<string, Usage>();
-  /** What belongs to no share. */
+  /** The part that is not reserved. */
   readonly #common: number;
   #commonUsed = 0;
   #used = 0;
@@ -60,7 +60,7 @@ export class SharedLimit {
     }
   }
 
-  /** Where one session, or whoever else uses it for a principal, takes and gives back; `own`: from what the principal alone has, too. */
+  /** Opens a quota through which one session of a principal takes and gives back; `own` is the principal's own quota, if any. */
   quotaFor(principal: string, own?: Quota): Quota {
     const usage = this.#usageOf(principal);
     usage.quotas += 1;
@@ -87,7 +87,7 @@ export class SharedLimit {
     return Object.fromEntries(counts.filter(([, count]) => count > 0));
   }
 
-  /** By principal; replaces what was said before. */
+  /** Sets the usage of other gateways by principal, replacing earlier values. */
   setElsewhere(counts: ReadonlyMap<string, number>): void {
     for (const principal of new Set([...this.#usage.keys(), ...counts.keys()])) {
       const usage = this.#usageOf(principal);
@@ -105,7 +105,7 @@ export class SharedLimit {
     return usage;
   }
 
-  /** There may be very many principals over time. */
+  /** Forgets unused principals, of which there may be very many over time. */
   #forgetUnused(principal: string, { used, quotas }: Usage): void {
     if (used === 0 && quotas === 0) this.#usage.delete(principal);
   }
@@ -134,7 +134,7 @@ interface QuotaOwner {
   onClosed: () => void;
 }
 
-/** One holder's part in a limit. */
+/** The part of one session in a limit. */
 export class Quota {
   readonly #of: QuotaOwner;
   #held = 0;
@@ -148,7 +148,7 @@ export class Quota {
     this.#of.assertRoom();
   }
 
-  /** Takes one, also where there is no room: whoever can refuse asks first. */
+  /** Takes one even beyond the limit: callers that can refuse check first. */
   take(): void {
     this.add(1);
   }
@@ -157,7 +157,7 @@ export class Quota {
     this.add(-1);
   }
 
-  /** Gives everything back; from then on nothing counts. */
+  /** Gives everything back and stops counting. */
   close(): void {
     if (this.#closed) return;
     this.add(-this.#held);
@@ -172,12 +172,12 @@ export class Quota {
   }
 }
 
-/** For tasks that no gateway shares out. */
+/** For tasks outside of a gateway. */
 export function unlimitedQuota(): Quota {
   return new Quota({ add: () => {}, assertRoom: () => {}, onClosed: () => {} });
 }
 
-/** One at least, if there are enough for everyone. */
+/** At least one, if the limit is large enough. */
 function shareOf(max: number, principals: number, reserved: number): number {
   if (principals < 2 || reserved === 0 || principals > max) return 0;
   return Math.max(1, Math.floor((max * reserved) / principals));

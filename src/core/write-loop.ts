@@ -1,6 +1,6 @@
 /**
- * When to write what is collected, for writers that nothing waits for: together a moment after the first change, and after a failure
- * later and later, in ever smaller batches. So an item that can never be written is found, and does not hold up the others.
+ * Schedules background writes: one batch a moment after the first change; after failures, with growing delays and shrinking
+ * batches. This isolates an item that can never be written, so that it does not block the others.
  */
 
 import type { Clock } from '../lib/clock.ts';
@@ -8,15 +8,15 @@ import { messageOf, type Log } from '../lib/log.ts';
 
 /** How many items are written in one go. */
 const AT_ONCE = 500;
-/** After a failure, so many times fewer. */
+/** The factor by which a batch shrinks after a failure. */
 const FEWER = 8;
-/** An item that fails by itself so often, while others can be written, is dropped. */
+/** An item that fails this often on its own, while others can be written, is dropped. */
 const MOST_FAILURES = 2;
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 30_000;
 
 export interface Writable {
-  /** How many writes had succeeded when writing it last failed; and how often it failed by itself although others were written since. */
+  /** How many writes had succeeded when the item last failed, and how often it failed on its own although others succeeded since. */
   failure?: { after: number; alone: number } | undefined;
 }
 
@@ -45,7 +45,7 @@ export class WriteLoop {
     this.#parts = parts;
   }
 
-  /** Something is to be written. */
+  /** Schedules a write. */
   schedule(): void {
     if (this.#cancelTick !== undefined || this.#writing !== undefined || this.#closed) return;
     const { clock, collectMs, onTick } = this.#parts;
@@ -67,13 +67,13 @@ export class WriteLoop {
     this.#writing = undefined;
   }
 
-  /** Puts those last that may never be written. */
+  /** Puts items that may never be writable last. */
   inOrder<T extends Writable>(due: readonly T[]): T[] {
     const suspects = due.filter(isSuspected);
     return suspects.length === 0 ? [...due] : [...due.filter((item) => !isSuspected(item)), ...suspects];
   }
 
-  /** Takes out those to be written next; suspected ones are alone. */
+  /** Removes the next batch; a suspect item gets its own batch. */
   nextOf<T extends Writable>(due: T[]): T[] {
     const suspect = due.findIndex(isSuspected);
     return due.splice(0, Math.max(1, Math.min(this.#atOnce, suspect === -1 ? due.length : suspect)));
@@ -89,7 +89,7 @@ export class WriteLoop {
     this.#atOnce = Math.min(AT_ONCE, 2 * this.#atOnce);
   }
 
-  /** It is tried again later. */
+  /** Schedules a retry. */
   failed(entries: number, error: unknown): void {
     const { log, name } = this.#parts;
     if (this.#retryMs === 0) log.error(`${name}_write_failed`, { entries, error: messageOf(error) });
@@ -97,7 +97,7 @@ export class WriteLoop {
     this.#atOnce = Math.max(1, Math.floor(this.#atOnce / FEWER));
   }
 
-  /** Whether an item that could not be written never can be. While nothing else can be written, that says nothing about it. */
+  /** Whether an item can never be written. A failure counts only if other items could be written since. */
   isHopeless(item: Writable, isAlone: boolean): boolean {
     const { after, alone } = item.failure ?? { after: this.#succeeded, alone: 0 };
     item.failure = { after: this.#succeeded, alone: alone + Number(isAlone && after < this.#succeeded) };

@@ -17,7 +17,7 @@ export interface HubReply {
   };
 }
 
-/** A client that can call tools and nothing else, with a gateway of its own as a child process. */
+/** A client that can only call tools, with its own gateway as a child process. */
 export class HubClient {
   readonly #client = new Client({ name: 'meanwhile-demo', version: VERSION });
 

@@ -8,7 +8,7 @@ export interface StopSignal {
 }
 
 /**
- * An `AbortController` and its signal in one, for every call: the originals take more time than anything else of a fast call
+ * An `AbortController` and its signal in one, for every call: the originals would be the most expensive part of a fast call
  * that is not stopped. Listeners are called once.
  */
 export class Stopper implements StopSignal {
@@ -42,7 +42,7 @@ export class Stopper implements StopSignal {
     if (at >= 0) this.#listeners.splice(at, 1);
   }
 
-  /** The same for code that takes nothing else. */
+  /** The same as an `AbortSignal`, for code that requires one. */
   get original(): AbortSignal {
     if (this.#original === undefined) {
       this.#original = new AbortController();
@@ -59,14 +59,14 @@ export function abortSignalOf(signal: StopSignal): AbortSignal {
   throw new TypeError('not a signal');
 }
 
-/** Acts when the signal is aborted, at once if it is already; the returned function prevents it. */
+/** Acts when the signal is aborted, immediately if it already is; the returned function prevents it. */
 export function whenAborted(signal: StopSignal | undefined, act: () => void): () => void {
   if (signal?.aborted) act();
   else signal?.addEventListener('abort', act, { once: true });
   return () => signal?.removeEventListener('abort', act);
 }
 
-/** The value of the promise; rejects if the signal is aborted first. The work behind the promise goes on. */
+/** The value of the promise; rejects if the signal is aborted first. The work behind the promise continues. */
 export async function unlessAborted<T>(
   promise: Promise<T>,
   signal: StopSignal | undefined,

@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
 
 export type AddressCheck = (address: string) => boolean;
 
-/** `any` address, or `public` ones and these ranges besides. */
+/** `any` address, or `public` addresses plus these ranges. */
 export type AllowedAddresses = 'any' | 'public' | readonly string[];
 
 /** Loopback, private, link-local, multicast and reserved ranges, and IPv6 ranges that stand for IPv4 addresses. */
@@ -45,7 +45,7 @@ export function isAddressRange(text: string): boolean {
   return parseRange(text) !== undefined;
 }
 
-/** `undefined` where there is nothing to check. */
+/** `undefined` if every address is allowed. */
 export function addressCheck(allowed: AllowedAddresses): AddressCheck | undefined {
   if (allowed === 'any') return undefined;
   const notPublic = blockList(NOT_PUBLIC);

@@ -1,4 +1,4 @@
-/** The items of the API of a gateway, as far as the console and commands use them. docs/API.md describes them. */
+/** The API items that the console and commands use. docs/API.md describes them. */
 
 export type Json = Record<string, unknown>;
 
@@ -32,15 +32,15 @@ export interface Question {
   message?: string;
   /** As the server sent them; not in events. */
   params?: Json;
-  /** The params are too large for lists, or to be kept. */
+  /** The params are too large for lists, or to store. */
   truncated?: boolean;
-  /** Of the call that asks. */
+  /** The arguments of the asking call. */
   arguments?: Json;
   /** The gateway itself asks whether the call may be made. */
-  /** The gateway asks to sign in at the server. */
+  /** The gateway asks the person to sign in to the server. */
   signIn?: true;
   approval?: { tool: string; argumentsHash: string; approver?: string; decision?: string };
-  /** Its client is being asked, too. */
+  /** The client also shows the question. */
   presented?: boolean;
   /** A field looks like a password. */
   secret?: boolean;
@@ -114,7 +114,7 @@ export interface LogLine {
 export interface Server {
   name: string;
   addedBy?: string;
-  /** Whose it is, where a client of another principal added it. */
+  /** The owner, if a client of another principal added it. */
   principal?: string;
   transport: 'http' | 'stdio';
   address: string;
@@ -129,7 +129,7 @@ export interface Server {
   latencyMs?: number;
   error?: string;
   fix?: string;
-  /** It can be used once the person has signed in there. */
+  /** The person must sign in to the server first. */
   needsSignIn?: true;
   retryAt?: number;
   calls?: { lastHour: number; errors: number };
@@ -148,7 +148,7 @@ export interface Session {
   createdAt: number;
   lastActiveAt: number;
   connected: boolean;
-  /** `dormant`: only stored, until its client comes back. */
+  /** `dormant`: only stored, until its client returns. */
   state: 'connected' | 'away' | 'dormant';
   tasks: { running: number; ended: number };
   questions: number;
@@ -159,12 +159,12 @@ export interface Session {
 export interface Me {
   principal: string;
   operator: boolean;
-  /** May look at things, and change nothing. */
+  /** Has read-only access. */
   readOnly?: boolean;
   gateway: { id?: string; version: string; startedAt: number };
-  /** With `keepMs` 0, calls and questions are not recorded, and so cannot be asked for. */
+  /** With `keepMs` 0, calls and questions are not recorded and cannot be read. */
   history: { keepMs: number; callsPerSecond?: number };
-  /** Absent if there is no audit record. */
+  /** Absent if the audit record is off. */
   audit?: { keepMs: number; arguments?: string };
   endpoints?: { hub?: string; all?: string };
   /** Whether the person can start the demo. */
@@ -207,7 +207,7 @@ export interface Page<T> {
   total?: number;
 }
 
-/** An account at a server; `*` as its principal if everybody uses it. */
+/** An account on a server; the principal is `*` if all users share it. */
 export interface Account {
   server: string;
   principal: string;
@@ -217,7 +217,7 @@ export interface Account {
   renewable: boolean;
 }
 
-/** A sign-in that waits for a person. */
+/** A pending sign-in. */
 export interface NeededSignIn {
   id: string;
   server: string;

@@ -1,4 +1,4 @@
-/** A line of the audit record in the words of people, for the terminal and the console. */
+/** An audit line as text, for the terminal and the console. */
 
 import type { AuditLine } from './api-items.ts';
 import { cleanLine } from './clean.ts';
@@ -6,9 +6,9 @@ import { cleanLine } from './clean.ts';
 export interface LineWords {
   /** What happened. */
   event: string;
-  /** Who did it, or for whom it happened. */
+  /** Who did it, or for whom. */
   who: string;
-  /** To what. */
+  /** The object of the event. */
   what: string;
   how: string;
 }

@@ -1,6 +1,6 @@
 /**
- * One text for equal JSON values, as RFC 8785 has it: without white space, and the members of objects in the order of their names.
- * Integers beyond 2^53 are written as they came.
+ * Canonical JSON as in RFC 8785: without white space, and with object members sorted by name.
+ * Integers beyond 2^53 are written exactly.
  */
 
 import { createHash, hash } from 'node:crypto';

@@ -1,11 +1,11 @@
-/** Prevents connections to addresses that are not allowed, also if the response of the DNS changes in between. */
+/** Prevents connections to addresses that are not allowed, even if the DNS response changes in between. */
 
 import { lookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { AddressCheck } from './addresses.ts';
 
 /**
- * Resolves a host name for a connection, which then goes to exactly the addresses that were checked. Not asked for a host that is
+ * Resolves a host name for a connection, which then uses exactly the checked addresses. Not called for a host that is
  * an address itself.
  */
 export function checkedLookup(isAllowed: AddressCheck, refusal: (host: string) => Error): LookupFunction {

@@ -5,7 +5,7 @@ export const clampDelay = (ms: number): number => Math.min(Math.max(0, ms), MAX_
 
 export const isoTime = (moment: number): string => new Date(moment).toISOString();
 
-/** The time, and timers. Tests move a clock of their own. */
+/** The time and timers. Tests use a controllable clock. */
 export interface Clock {
   now(): number;
   /**

@@ -1,4 +1,4 @@
-/** The work grows with the length of the names and with their number. A misspelt name is shorter. */
+/** Longer names are ignored, because the work grows with their length; misspelt names are shorter. */
 const MAX_LENGTH = 200;
 const MAX_NAMES = 1000;
 
@@ -17,7 +17,7 @@ export function closest(name: string, known: readonly string[]): string | undefi
   return best && best.distance <= Math.max(1, Math.floor(wanted.length / 3)) ? best.each : undefined;
 }
 
-/** Levenshtein's, in which two letters that changed places are one mistake. */
+/** The Levenshtein distance, with a swap of two letters as one mistake. */
 function distance(a: string, b: string): number {
   let beforeRow: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

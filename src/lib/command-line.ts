@@ -1,4 +1,4 @@
-/** Recognizes a command line in place of the name of a program, and shows how to write it instead. */
+/** Recognizes a command line given as a program name, and shows how to write it instead. */
 
 const BEFORE_THE_PROGRAM = new Set(['-y', '--yes', '-m']);
 const PLAIN = /^[@\w./][@\w./-]*$/;

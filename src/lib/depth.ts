@@ -1,5 +1,5 @@
 /**
- * How many lists and objects inside each other a message may have. Much deeper messages can be read, but overflow the stack
+ * How deeply lists and objects may be nested in a message. Much deeper messages can be read, but overflow the stack
  * when they are compared (from about 1200 levels) or written again (from about 4000).
  */
 export const MAX_LEVELS = 1000;
@@ -7,7 +7,7 @@ export const MAX_LEVELS = 1000;
 /** JSON that is shorter cannot be nested too deeply: each level has two brackets. */
 export const MIN_DEEP_LENGTH = 2 * MAX_LEVELS;
 
-/** Whether a value has more than so many lists and objects inside each other. Those far deeper have no JSON. */
+/** Whether lists and objects are nested more deeply than this. Much deeper values cannot be serialized. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   return isNested(value) && isNestedDeeper(value, levels);
 }
@@ -18,7 +18,7 @@ function isNested(value: unknown): value is Nested {
   return typeof value === 'object' && value !== null;
 }
 
-/** Large results have many texts and numbers, for each of which another call would be too much. */
+/** Avoids a call for each string and number, of which large results have many. */
 function isNestedDeeper(value: Nested, levels: number): boolean {
   if (levels === 0) return true;
   if (Array.isArray(value)) {

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** Resolves when the stream takes more, or is gone. */
+/** Resolves when the stream accepts more data or has closed. */
 export async function drained(stream: Writable): Promise<void> {
   await new Promise<void>((resolve) => {
     const go = (): void => {

@@ -1,7 +1,7 @@
 /**
  * JSON in which every integer arrives as it was sent. `JSON.parse` rounds those beyond 2^53 (9007199254740993 becomes
  * 9007199254740992), so here such a number becomes a `BigNumber`: a text that `stringifyExact` writes as a number again.
- * Messages without a long row of digits, which are almost all, only pay for looking. It runs in a browser, too.
+ * Messages without long numbers, which are almost all, pay only for the check. It also runs in a browser.
  */
 
 /** An integer with more digits than a JavaScript number can hold. */
@@ -41,7 +41,7 @@ export function isBigNumber(value: unknown): value is BigNumber {
   return typeof value === 'string' && value.startsWith(MARK);
 }
 
-/** A text, and not a big number, which is a text only in this program. */
+/** Whether a value is a string other than a `BigNumber`. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && !isBigNumber(value);
 }
@@ -52,13 +52,13 @@ export function exactNumber(digits: string): number | BigNumber {
   return Number.isSafeInteger(value) || String(value) === digits ? value : (`${MARK}${digits}` as BigNumber);
 }
 
-/** A number as the nearest one that JavaScript has; `undefined` if the value is no number. */
+/** The nearest JavaScript number; `undefined` if the value is not a number. */
 export function nearestNumber(value: unknown): number | undefined {
   if (isBigNumber(value)) return Number(value.slice(MARK.length));
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The JSON value with the nearest JavaScript number in place of each big one, for code that knows no others. */
+/** The JSON value with each big number replaced by the nearest JavaScript number. */
 export function withNearestNumbers<T>(value: T): T {
   return JSON.stringify(value)?.includes(MARK) ? (JSON.parse(stringifyExact(value)) as T) : value;
 }
@@ -98,7 +98,7 @@ function marked(digits: string): string {
   return typeof number === 'number' ? digits : `"${number}"`;
 }
 
-/** Where a text that begins at this quote is over. */
+/** The end of the string that starts at this quote. */
 function endOfText(json: string, quote: number): number {
   let close = quote;
   let backslashes: number;

@@ -2,8 +2,8 @@ import type { LookupFunction, Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
 
 /**
- * Servers close idle connections, many after five seconds, and for a request on a connection that is just being closed it is
- * not known whether it arrived. So a connection that was idle for nearly as long is not used again.
+ * Servers close idle connections, many after five seconds, and for a request on a connection that is being closed it is
+ * unknown whether it arrived. So a connection that was idle for nearly as long is not reused.
  */
 const MAX_IDLE_MS = 4000;
 
@@ -24,7 +24,7 @@ type Connector = ReturnType<Undici['buildConnector']>;
 export interface ConnectionOptions {
   /** Resolves the host name. */
   lookup?: LookupFunction;
-  /** How long connecting may take; by default as long as it likes. */
+  /** How long connecting may take; by default without limit. */
   connectTimeoutMs?: number;
   /** How long a connection may be idle. */
   idleMs?: number;
@@ -32,7 +32,7 @@ export interface ConnectionOptions {
   onUnused?: () => void;
 }
 
-/** Connections to one origin, each for one request at a time. Those that are idle for long go. */
+/** Connections to one origin, each for one request at a time. Idle connections are closed. */
 export class HttpConnections {
   users = 1;
   readonly #undici: Undici;
@@ -57,13 +57,13 @@ export class HttpConnections {
     return this.#idle.pop() ?? this.#connect();
   }
 
-  /** Its request has been answered completely. A server may answer before it has read the request: no other waits for that. */
+  /** Its request has been answered completely. If the server answered before reading the whole request, the connection is not reused. */
   giveBack(connection: HttpConnection): void {
     if (this.users === 0 || connection.isWriting) connection.destroy();
     if (!connection.client.destroyed) this.#idle.push(connection);
   }
 
-  /** One user needs them no longer; without users, the idle ones go. */
+  /** A user no longer needs them; without users, idle connections are closed. */
   release(): void {
     this.users -= 1;
     if (this.users > 0) return;
@@ -115,7 +115,7 @@ export class HttpConnection {
     this.client.dispatch(request, handler);
   }
 
-  /** Whether a part of a request has not left yet. */
+  /** Whether part of a request is still unsent. */
   get isWriting(): boolean {
     return this.#socket !== undefined && this.#socket.writableLength > 0;
   }

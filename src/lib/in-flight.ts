@@ -7,9 +7,9 @@ interface Entry<K, V> {
 }
 
 /**
- * What is in flight, in the order in which it came: calls, requests, responses. A `Map` with so much coming and going would
+ * Calls, requests or responses in flight, in order of arrival. A `Map` with so many insertions and deletions would
  * make the garbage collector slow. It gets a new table now and then, V8 links the old table to the new one, and once a table
- * is in the old generation, each later one is promoted, too, with all that is in flight.
+ * is in the old generation, each later one is promoted too, with all its entries.
  *
  * This is a list, which is searched from both ends: most of what ends is among the newest, or is the oldest because all take
  * the same time.
@@ -44,7 +44,7 @@ export class InFlight<K, V> {
     return this.#find(key)?.value;
   }
 
-  /** Whether it was there. */
+  /** Returns whether it existed. */
   delete(key: K): boolean {
     const entry = this.#find(key);
     if (entry === undefined) return false;
@@ -53,7 +53,7 @@ export class InFlight<K, V> {
     else newer.older = older;
     if (older === undefined) this.#oldest = newer;
     else older.newer = newer;
-    // An entry of the old generation would keep the newer ones alive although it is gone itself.
+    // A removed entry in the old generation would keep newer ones alive.
     entry.newer = undefined;
     this.#size -= 1;
     return true;
@@ -65,7 +65,7 @@ export class InFlight<K, V> {
     this.#size = 0;
   }
 
-  /** Those that are there now, the oldest first. */
+  /** The current keys, oldest first. */
   keys(): K[] {
     return this.#all(({ key }) => key);
   }
@@ -74,7 +74,7 @@ export class InFlight<K, V> {
     return this.#all(({ value }) => value);
   }
 
-  /** The oldest for which it holds, of those before the first that is no candidate. */
+  /** The oldest match before the first entry that is not a candidate. */
   findOldest(isCandidate: (value: V) => boolean, holds: (value: V) => boolean): V | undefined {
     for (let entry = this.#oldest; entry !== undefined && isCandidate(entry.value); entry = entry.newer) {
       if (holds(entry.value)) return entry.value;

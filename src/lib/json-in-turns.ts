@@ -75,7 +75,7 @@ function* piecesOfObject(object: object, piece: number): Generator<string> {
   yield before === '{' ? '{}' : '}';
 }
 
-/** As many in a row as make a piece; what is larger than a piece is alone. */
+/** Groups consecutive items into pieces; an item larger than a piece is alone. */
 function* groupsOf<T>(items: readonly T[], valueOf: (item: T) => unknown, piece: number): Generator<T[]> {
   let group: T[] = [];
   let size = 0;

@@ -32,7 +32,7 @@ export function textLine({ level, event, time, data = {} }: LogEntry, coloured: 
     .join('  ');
 }
 
-/** A word as it is, everything else as JSON, which keeps it on the line. */
+/** A single word unchanged, everything else as JSON, which keeps it on one line. */
 function shown(value: unknown): string {
   const isWord = typeof value === 'string' && /^[^\s"=]+$/.test(value);
   return escapeControls(isWord ? value : (stringifyExact(value) ?? String(value)));

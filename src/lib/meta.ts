@@ -7,7 +7,7 @@ type Params = Record<string, unknown>;
 /** Ties a message to a task of the 2025-11-25 protocol. */
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task';
 
-/** Tells which call a question of the gateway itself is about. */
+/** The call that an approval request of the gateway concerns. */
 export const APPROVAL_META = 'meanwhile/approval';
 
 /** Names the URL to call when the task of a call ends. */

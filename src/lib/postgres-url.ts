@@ -4,7 +4,7 @@ export function isPostgresUrl(store: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(store);
 }
 
-/** A URL may list several hosts, each with a port, which `URL` does not know. `first` is the URL with the first of them only. */
+/** A URL may list several hosts with ports, which `URL` does not support. `first`: the URL with only the first host. */
 export function splitHosts(url: string): { first: string; hosts: string[] } {
   const [, before = '', list = '', behind = ''] = /^([^/]*\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(url) ?? [];
   const hosts = list.split(',');

@@ -5,7 +5,7 @@ const MOST_CHARS = 1000;
 
 const CONSOLE = /^\/console(?:#\/[!-[\]-~]*)?$/;
 
-/** Pages of the gateway beside the console. Each begins with its own path, and what follows cannot lead elsewhere. */
+/** Gateway pages beside the console. Each has a fixed path prefix, and the rest cannot lead elsewhere. */
 const BESIDE_CONSOLE = /^\/(?:oauth\/start|answer)\/[\w-][\w.~-]*$/;
 
 export function isBesideConsole(path: string): boolean {

@@ -9,10 +9,10 @@ export interface RingBudget {
   give(bytes: number): void;
 }
 
-/** Keeps the newest items: at most so many, and at most so many bytes. */
+/** Keeps the newest items, limited in number and bytes. */
 export class Ring<T> {
   #kept: (Kept<T> | undefined)[] = [];
-  /** Where the oldest item is. Those before it are gone, and are trimmed in bulk: a flood must not shift all for each. */
+  /** The index of the oldest item. Dropped items before it are trimmed in bulk, because shifting for each would be slow. */
   #first = 0;
   #bytes = 0;
   readonly #limits: { count: number; bytes: number };
@@ -23,7 +23,7 @@ export class Ring<T> {
     this.#room = room;
   }
 
-  /** Drops the oldest items until there is room; an item for which there is none even then is dropped itself. */
+  /** Drops the oldest items until there is room; an item that still does not fit is dropped. */
   push(item: T, bytes: number): void {
     const { count, bytes: most } = this.#limits;
     while (this.#size >= count || this.#bytes + bytes > most || !this.#room.take(bytes)) {

@@ -4,7 +4,7 @@ const OVERHEAD = 8;
 /** The approximate size of a JSON value in bytes, counted only until `limit` is passed. */
 export function roughSize(value: unknown, limit: number): number {
   const pending: object[] = [];
-  /** Counts a text or number, and keeps what has entries of its own for later. */
+  /** Counts a string or number, and queues lists and objects. */
   const take = (next: unknown): number => {
     if (typeof next === 'string') return OVERHEAD + next.length;
     if (typeof next === 'object' && next !== null) pending.push(next);

@@ -5,11 +5,11 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
-/** In the protocol with sessions. */
+/** In the legacy protocol. */
 export const RESOURCE_NOT_FOUND = -32002;
-/** The server does not speak the protocol version of the request. */
+/** The server does not support the protocol version of the request. */
 export const UNSUPPORTED_VERSION = -32022;
-/** The client has to open a page first (2025-11-25). */
+/** The client must open a page first (2025-11-25). */
 export const URL_ELICITATION_REQUIRED = -32042;
 
 /**
@@ -25,7 +25,7 @@ export interface RpcFailure {
   data?: unknown;
 }
 
-/** An error that leaves as a JSON-RPC error, with its code. */
+/** An error that is sent as a JSON-RPC error with its code. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -50,7 +50,7 @@ export function hasRpcCode(error: unknown): error is Error & RpcFailure {
   return error instanceof Error && 'code' in error && Number.isInteger(error.code);
 }
 
-/** The JSON-RPC error that an error leaves as. */
+/** Converts an error to a JSON-RPC error. */
 export function rpcFailure({ code, message, data }: RpcFailure): RpcFailure {
   return { code, message, ...(data !== undefined && { data }) };
 }

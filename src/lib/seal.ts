@@ -1,4 +1,4 @@
-/** Encrypts values with a key of the store, so that others can carry them and neither read nor change them. */
+/** Encrypts values with a key of the store, so that clients can carry but neither read nor change them. */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
@@ -24,7 +24,7 @@ export function unseal(key: Buffer, sealed: string, purpose = ''): unknown {
     const text = Buffer.concat([cipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), cipher.final()]);
     return JSON.parse(text.toString('utf8')) as unknown;
   } catch {
-    // Made up, or of another store.
+    // Forged, or from another store.
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 /** The names of this machine that a URL may have. */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Whether nobody on the way can read or change what is sent: https, or http that does not leave this machine. */
+/** Whether the connection is protected: https, or http that does not leave this machine. */
 export function isSecureUrl(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);

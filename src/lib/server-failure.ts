@@ -12,7 +12,7 @@ export type ServerFailureKind =
   | 'tls'
   /** HTTP 401 or 403. */
   | 'auth'
-  /** A person has to sign in first. */
+  /** A person must sign in first. */
   | 'sign_in'
   /** HTTP 404 or 405 from something that is not an MCP server. */
   | 'wrong_path'
@@ -45,7 +45,7 @@ export class ServerFailure extends Error {
   }
 }
 
-/** The kind of failure that an error carries, of whichever class the error is. */
+/** The failure kind of an error of any class. */
 export function failureKindOf(error: unknown): ServerFailureKind | undefined {
   return error instanceof Error && 'failure' in error ? (error.failure as ServerFailureKind | undefined) : undefined;
 }

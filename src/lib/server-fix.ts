@@ -13,7 +13,7 @@ type Place = 'command line' | 'configuration';
 type Fix = (server: Server, place: Place) => string;
 
 const FIXES: Partial<Record<ServerFailureKind, Fix>> = {
-  refused: () => 'no program listens there: start the server, or correct host and port of the URL',
+  refused: () => 'no program listens there: start the server, or correct the host and port of the URL',
   dns: () => 'there is no such host: correct the URL',
   no_route: () => 'the host does not answer: check the network and the URL',
   tls_untrusted: () => 'its certificate is not trusted: replace it, or add its authority with NODE_EXTRA_CA_CERTS',
@@ -24,7 +24,7 @@ const FIXES: Partial<Record<ServerFailureKind, Fix>> = {
   command_missing: notFound,
   not_executable: () => 'the file is not executable: run chmod +x on it',
   exited: () => 'run the command by hand to see why it exits; a variable that it needs may be missing in env',
-  stray_output: () => 'it writes other text than messages to standard output: make it log to standard error',
+  stray_output: () => 'it writes text other than messages to standard output: make it log to standard error',
   timeout: (server) =>
     'url' in server
       ? 'the host answers, but not as an MCP server: check the URL'
@@ -49,7 +49,7 @@ function whoAsks(server: Server, place: Place): string {
   return `add a header with your credentials, ${how}`;
 }
 
-/** A whole command line in place of the program is what people write most often. */
+/** The most common mistake is a whole command line instead of the program. */
 function notFound(server: Server): string {
   const command = 'command' in server ? server.command : '';
   const program = programIn(command);

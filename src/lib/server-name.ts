@@ -4,14 +4,14 @@ const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
 
 export const NAME_PATTERN = /^(?! )[A-Za-z0-9_. -]{1,64}(?<! )$/;
 
-/** What a name must be, and what is said if it is not. */
+/** The rules for names, and their error messages. */
 export const NAME_RULES: readonly (readonly [isRight: (text: string) => boolean, otherwise: string])[] = [
   [
     (text) => NAME_PATTERN.test(text),
     'a name must be 1 to 64 of the characters A-Z a-z 0-9 _ . - and spaces, with no space at either end',
   ],
   [(text) => !RESERVED.has(text), 'this name is not allowed'],
-  // URLs give these two a meaning of their own: such a server would have no address under /mcp/.
+  // These two have a special meaning in URLs: such a server would have no path under /mcp/.
   [(text) => text !== '.' && text !== '..', "'.' and '..' are not names; use a letter or a digit"],
 ];
 

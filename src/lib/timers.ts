@@ -16,7 +16,7 @@ export async function sleep(ms: number, clock: Clock): Promise<void> {
   });
 }
 
-/** Runs again and again, until the returned function is called. Does not keep the program running. */
+/** Runs periodically until the returned function is called. Does not keep the process alive. */
 export function every(ms: number, run: () => void, clock: Clock): () => void {
   let cancel = (): void => {};
   const arm = (): void => {

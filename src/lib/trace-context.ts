@@ -6,10 +6,10 @@ type Params = Record<string, unknown>;
 
 const KEYS = ['traceparent', 'tracestate', 'baggage'] as const;
 const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
-/** Longer texts are not passed on: nobody has to take more of baggage. */
+/** Longer values are not forwarded: the specification does not require more. */
 const MAX_CHARS = 8192;
 
-/** What of a request goes on to the server, for the tools of the hub, which pass on nothing else of `_meta`. */
+/** The trace context to forward to the server, for hub tools, which forward nothing else of `_meta`. */
 export function traceContextIn({ _meta: meta }: Params): Record<string, string> | undefined {
   if (!isObject(meta)) return undefined;
   let context: Record<string, string> | undefined;
@@ -26,7 +26,7 @@ export function traceparentIn(meta: Params | undefined): string | undefined {
   return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
 
-/** The parameters with another trace context; everything else stays as it is. */
+/** The parameters with another trace context. */
 export function withTraceContext(params: Params, context: Record<string, string> | undefined): Params {
   if (context === undefined) return params;
   const { _meta: meta } = params;

@@ -29,7 +29,7 @@ export interface ModelAnswer {
 
 export function replyOf({ blocks, model, stopReason, tokens }: ModelAnswer, prompt: Prompt, asked: string): ModelReply {
   const content = prompt.tools.length === 0 ? joined(blocks) : blocks;
-  if (content.length === 0) throw new Error(`it answered nothing (${stopReason})`);
+  if (content.length === 0) throw new Error(`its response is empty (${stopReason})`);
   return {
     answer: {
       role: 'assistant',

@@ -215,7 +215,7 @@ describe.each(APIS)('%s', (api) => {
     ['that redirects', [{ status: 307, headers: { location: 'http://127.0.0.1:1/' } }], 1, 'cannot be reached'],
     ['that is no API', [{ raw: '<html>' }], 1, 'its response is not a JSON object: <html>'],
     ['that answers with another object', [{ raw: '{}' }], 1, /no message|no content/],
-    ['that answers nothing', [{ text: '' }], 1, 'it answered nothing'],
+    ['that answers nothing', [{ text: '' }], 1, 'its response is empty'],
     ['that answers too much', [{ text: 'x'.repeat(MAX_BYTES) }], 1, 'larger than limits.messageBytes'],
     ['that calls what it was not offered', [{ calls: [{ id: 'c', name: 'rm', input: {} }] }], 1, "the tool 'rm'"],
     [

@@ -49,7 +49,7 @@ export function createModels({ endpoints, maxBytes, clock }: ModelsOptions): Mod
   };
 }
 
-/** What cannot be sent has cost nothing. */
+/** A request that cannot be sent costs nothing. */
 function prepared<T>(make: () => T): T {
   try {
     return make();
@@ -58,7 +58,7 @@ function prepared<T>(make: () => T): T {
   }
 }
 
-/** What cannot be understood is told, but an endpoint may say the key anywhere. */
+/** Reports unexpected responses without the key, which an endpoint may echo. */
 function understood<T>(read: () => T, key: string | undefined): T {
   try {
     return read();

@@ -67,7 +67,7 @@ function requestBody(
   };
 }
 
-/** Each result of a tool is a message of its own, and comes before what else the user says. */
+/** Each tool result is a separate message, before the user's other content. */
 function wireMessages({ role, content }: PromptMessage, names: ToolNames): Record<string, unknown>[] {
   if (role === 'assistant') return [assistantMessage(content, names)];
   const results = content.filter((block) => block.type === 'tool_result');

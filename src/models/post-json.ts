@@ -27,7 +27,7 @@ const ATTEMPTS = 3;
 
 const BACKOFF = { firstMs: 1000, factor: 2, maxMs: 10_000 };
 
-/** How much of what an endpoint says about an error is told. */
+/** How much of an endpoint's error is shown. */
 export const SHOWN_CHARS = 300;
 
 /** The JSON object that the endpoint answers with. */
@@ -69,7 +69,7 @@ async function send({ url, headers, body, key, signal }: Post): Promise<Response
     });
   } catch (error) {
     signal.throwIfAborted();
-    // `fetch failed` alone helps nobody.
+    // `fetch failed` alone is not helpful.
     const { cause } = error as Error;
     throw new ModelRefused(`its endpoint cannot be reached: ${masked(messageOf(cause ?? error), key)}`, {
       cause: error,

@@ -29,7 +29,7 @@ export interface Prompt {
   toolChoice: 'auto' | 'required' | 'none' | undefined;
 }
 
-/** What the sampling request says; throws if it cannot be sent to a model. */
+/** Reads a sampling request; throws if it cannot be sent to a model. */
 export function readPrompt(params: Record<string, unknown>): Prompt {
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = params;
   const mode = isObject(toolChoice) ? toolChoice['mode'] : undefined;
@@ -130,7 +130,7 @@ export class ToolNames {
     return wire;
   }
 
-  /** Also for a tool that was called earlier and is not offered any more. */
+  /** Also for a tool that was called earlier and is no longer offered. */
   toWire(name: string): string {
     return this.#wire.get(name) ?? this.#add(name);
   }

@@ -40,7 +40,7 @@ export function leavingFor(reason: unknown, onCancel: OnCancel): Leaving {
   }
 }
 
-/** A reason that is no text says nothing. */
+/** A reason that is not a string is ignored. */
 function saysStoppedWaiting(reason: unknown): boolean {
   return typeof reason === 'string' && STOPPED_WAITING.some((pattern) => pattern.test(reason));
 }

@@ -6,11 +6,11 @@ import type { OutgoingMessage, RequestId } from './message.ts';
 
 /** Carries messages to a client, and therefore knows whether replies arrive. */
 export interface Carrier {
-  /** Tells `exchange` from now on what happens to the reply to this request. */
+  /** Reports the fate of the reply to this request to `exchange`. */
   track(id: RequestId, exchange: Exchange): void;
   /** There will be no reply: the request was cancelled. */
   abandon(id: RequestId): void;
-  /** Sends a reply; or another message, on the stream of the client's request `on`, or else on the standing stream. */
+  /** Sends a reply, or another message on the stream of the client's request `on`; without it, on the standing stream. */
   send(message: OutgoingMessage, on?: RequestId): void;
   /** Whether a message that belongs to no request would reach the client now. */
   reaches(): boolean;

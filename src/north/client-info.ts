@@ -1,4 +1,4 @@
-/** Checks what clients say of themselves, in `initialize` or with each request. */
+/** Validates what clients declare about themselves, in `initialize` or with each request. */
 
 import { isBigNumber, isText } from '../lib/exact-json.ts';
 import { isLevel, LEVELS } from '../lib/levels.ts';
@@ -6,7 +6,7 @@ import { CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, VERSION_KEY } 
 import { isObject } from '../lib/values.ts';
 import { isRequestId, type Params, type RequestId } from './message.ts';
 
-/** The first field that is missing or has another type than the specification says. */
+/** The first field that is missing or has the wrong type. */
 export interface ClientInfoMistake {
   key: string;
   problem: string;
@@ -14,7 +14,7 @@ export interface ClientInfoMistake {
 
 type Type = 'text' | 'flag' | 'object' | 'objects' | Shape;
 
-/** The types of the fields of an object. Fields that it does not name may have any value. */
+/** The types of the fields of an object. Other fields may have any value. */
 interface Shape {
   [field: string]: Type;
 }
@@ -30,7 +30,7 @@ const CAPABILITIES: Shape = {
   extensions: 'objects',
 };
 
-/** The mistake in the `_meta` of a request without a session, which introduces its client. */
+/** The mistake in the `_meta` of a modern request, which describes its client. */
 export function metaMistake(meta: Params): ClientInfoMistake | undefined {
   for (const key of [VERSION_KEY, CLIENT_CAPABILITIES_KEY]) if (!(key in meta)) return { key, problem: 'missing' };
   if (!isText(meta[VERSION_KEY])) return wrongType(VERSION_KEY, 'string', meta[VERSION_KEY]);
@@ -60,7 +60,7 @@ export function initializeMistake({
   return mistakeIn(capabilities, CAPABILITIES, 'capabilities') ?? infoMistake(clientInfo, 'clientInfo');
 }
 
-/** Whether this message begins a session: a request, since a notification would get no reply. */
+/** Whether this message starts a session: a request, since a notification would get no reply. */
 export function isInitialize(message: unknown): message is { id: RequestId; params: Initialization } {
   if (!isObject(message) || message['method'] !== 'initialize') return false;
   const { id, params } = message;
@@ -77,7 +77,7 @@ function infoMistake(info: unknown, key: string): ClientInfoMistake | undefined 
 
 const UNKNOWN_LEVEL = `Invalid option: expected one of ${LEVELS.map((level) => `"${level}"`).join('|')}`;
 
-/** The types by their names in the SDK, whose words clients and developers know. */
+/** The type names that the SDK uses in its errors. */
 const EXPECTED = { text: 'string', flag: 'boolean', object: 'record', objects: 'record' };
 
 function wrongType(key: string, expected: string, value: unknown): ClientInfoMistake {

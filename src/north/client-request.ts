@@ -12,7 +12,7 @@ export class ClientRequest {
   readonly id: RequestId;
   readonly method: string;
   readonly params: Params;
-  /** The token under which the client wants progress. */
+  /** The progress token of the client. */
   readonly progressToken: RequestId | undefined;
   readonly exchange: Exchange;
   readonly #carrier: Carrier;
@@ -38,7 +38,7 @@ export class ClientRequest {
   }
 }
 
-/** An error as it leaves: those of the gateway with the code of the table, others with their own if that is one of JSON-RPC. */
+/** The error of the reply: gateway errors with the code of the table, others with their own if it is a JSON-RPC code. */
 export function failureOf(error: unknown): RpcFailure {
   if (error instanceof GatewayError) return failureOfGateway(error);
   const { code, data } = isObject(error) ? error : {};

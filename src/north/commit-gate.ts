@@ -1,6 +1,6 @@
 /**
- * A reply or notification leaves only after the state that it reports is stored. Each endpoint hands its replies over as a
- * `Reply`, which says whose state it reports; what else a client is told waits with `whenStored`.
+ * A reply or notification is sent only after the state that it reports is stored. Each endpoint returns its replies as a
+ * `Reply`, which names the sessions whose state it reports; other messages wait with `whenStored`.
  */
 import { GatewayError } from '../core/errors.ts';
 import type { Session } from '../core/session/session.ts';
@@ -25,7 +25,7 @@ export interface Reply {
 /** An error reply that reports stored state: how a task ended. */
 export class ReportedError extends RpcError {}
 
-/** A reply that reports no state of the gateway, but what a server said. It leaves also if the store cannot be written. */
+/** A reply from a server, which reports no state of the gateway. It is sent even if the store cannot be written. */
 export function passOn(result: Result): Reply {
   return { result, reports: [] };
 }
@@ -34,7 +34,7 @@ export function report(session: Stored, result: Result): Reply {
   return { result, reports: [session] };
 }
 
-/** The result of a request in this session, once it may leave. */
+/** The result of a request in this session, once it may be sent. */
 export async function replyWhenStored(session: Stored, work: () => Promise<Reply> | Reply): Promise<Result> {
   let reply: Reply;
   try {
@@ -63,17 +63,17 @@ export async function whenStored(sessions: readonly Stored[]): Promise<void> {
   }
 }
 
-/** How soon to look again whether a store that failed has recovered. */
+/** How often to check whether a failed store has recovered. */
 const RECOVERY_MS = 500;
 
-/** The same for something that the client has to hear in any case: waits for a store that fails, until the signal is aborted. */
+/** The same for messages that must be delivered: waits for a failing store until the signal is aborted. */
 export async function onceStored(session: Stored & { clock: Clock }, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       await whenStored([session]);
       return;
     } catch {
-      // What could not be written is kept, and written when the store is back.
+      // Unwritten changes are kept and written when the store is back.
       await sleep(RECOVERY_MS, session.clock);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * What happens to a reply that does not reach its client. The work is done and must not be lost: a result is kept as a task,
- * and a task is marked as abandoned, so that the same call, made again by the same program, takes it over. A client that
+ * Handles replies that do not reach their client. The work is done and must not be lost: a result is kept as a task,
+ * and a task is marked as abandoned, so that an identical call of the same program takes it over. A client that
  * cancelled wants neither. A client that left may resume the stream of its request, and so still get the reply.
  */
 import type { CallMade } from '../core/call/request.ts';
@@ -27,7 +27,7 @@ export function deliverResult(
   });
 }
 
-/** The reply to a call is the task that it has become, or how that ended. `onDelivered` is called when the client has it. */
+/** The reply to a call is its task, or the end of that task. `onDelivered` is called when the client has it. */
 export function deliverTask(
   { session: { tasks }, exchange }: Recipient,
   taskId: string,
@@ -39,7 +39,7 @@ export function deliverTask(
   exchange.onDelivered(onDelivered);
 }
 
-/** The reply tells a client that knows the task how the task ended. */
+/** The reply reports the end of a task to a client that knows the task. */
 export function deliverTaskEnd({ session: { tasks }, exchange }: Recipient, taskId: string): void {
   exchange.onDelivered(() => tasks.markRead(taskId));
 }

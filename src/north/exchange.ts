@@ -12,16 +12,16 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   #back = false;
   #resumable = false;
   #withdrawn = false;
-  /** Why the client cancelled, if it said so. */
+  /** The client's reason for the cancellation, if any. */
   #words: string | undefined;
-  // A fast call has one listener or none of each kind, so the lists are made when they are needed.
+  // A fast call has at most one listener of each kind, so the lists are created on demand.
   #leavingListeners: Set<LeavingListener> | undefined;
   #settledListeners: ((delivered: boolean) => void)[] | undefined;
   #taken: (() => void) | undefined;
   #withdrawal: AbortController | undefined;
   /** The reply may have reached the client although it does not count as delivered. */
   mayHaveArrived = false;
-  /** Sends progress to the client; there only if it asked for it. */
+  /** Sends progress to the client; absent if it did not request progress. */
   readonly progress: ((progress: Progress) => void) | undefined;
 
   readonly #onCancel: OnCancel;
@@ -50,7 +50,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
   }
 
   /**
-   * The client does not wait for the reply any more, but may want the result. `resumable`: it can come back to the stream of
+   * The client no longer waits for the reply, but may want the result. `resumable`: it can return to the stream of
    * the request.
    */
   clientLeft({ resumable = false } = {}): void {
@@ -98,7 +98,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     else listener(this.#delivered);
   }
 
-  /** Called when the client has the reply, at once or after it came back for it. */
+  /** Called when the client has the reply, immediately or after it returned for it. */
   onDelivered(listener: () => void): void {
     this.#taken = listener;
   }
@@ -117,7 +117,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return controller.signal;
   }
 
-  /** Aborted when the client has left and cannot get the reply any more. */
+  /** Aborted when the client has left and can no longer get the reply. */
   lostSignal(): AbortSignal {
     const controller = new AbortController();
     this.onLeaving((_leaving, words) => {
@@ -133,7 +133,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
     return this.#withdrawal.signal;
   }
 
-  /** A client that left may come back and cancel. */
+  /** A client that left may return and cancel. */
   #leave(how: Leaving): void {
     if (this.#leaving === how || this.#leaving === 'cancelled') return;
     this.#leaving = how;

@@ -12,7 +12,7 @@ import { HUB_CAPABILITIES, HUB_INSTRUCTIONS } from './hub/about.ts';
 import type { Hub } from './hub/hub.ts';
 import type { Asking } from './hub/tool.ts';
 
-/** The hub, as it introduces itself. */
+/** The `serverInfo` of the hub. */
 export const HUB_INFO = { name: 'meanwhile', title: 'Meanwhile', version: VERSION };
 const INTRODUCTION = { capabilities: HUB_CAPABILITIES, instructions: HUB_INSTRUCTIONS };
 

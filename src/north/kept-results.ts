@@ -1,12 +1,12 @@
 /**
- * Results that are sent again and again as they are, such as the lists of many servers: what is made of them and their texts
- * are made once. Whoever keeps a result must not change it.
+ * Results that are sent repeatedly, such as merged lists of many servers: derived results and their JSON
+ * are computed once. Kept results must not be modified.
  */
 
 import { stringifyExact } from '../lib/exact-json.ts';
 import type { OutgoingMessage, Params, RequestId } from './message.ts';
 
-/** What was made of each kept result, by who made it. */
+/** Derived results of each kept result, by key. */
 const kept = new WeakMap<Params, Map<unknown, Params>>();
 
 export function keep(result: Params): Params {
@@ -14,7 +14,7 @@ export function keep(result: Params): Params {
   return result;
 }
 
-/** What `make` makes of a result: of a kept one, once for each `by`, and kept as well. */
+/** Derives a result with `make`; for a kept result, once per `by`, and the derived result is kept too. */
 export function madeOf(result: Params, by: unknown, make: () => Params): Params {
   const known = kept.get(result);
   if (known === undefined) return make();
@@ -23,10 +23,10 @@ export function madeOf(result: Params, by: unknown, make: () => Params): Params 
   return made;
 }
 
-/** How much text is kept, in characters. A result of which it is not is only more work. */
+/** The limit on cached text, in characters. */
 const MAX_TEXT = 16_000_000;
 
-/** Those that were used last are at the end. */
+/** Least recently used first. */
 const texts = new Map<Params, string>();
 let length = 0;
 

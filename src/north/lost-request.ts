@@ -1,4 +1,4 @@
-/** The error for a request whose gateway ended before it was answered; it says how the client finds its work. */
+/** The error for a request whose gateway died before answering; it tells the client how to find its work. */
 export function lostRequest(what: string, hasHubTools: boolean): string {
   const tasks = hasHubTools
     ? 'list_tasks shows whether it became a task'

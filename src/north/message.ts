@@ -1,4 +1,4 @@
-/** JSON-RPC messages of clients, and what makes them valid. */
+/** JSON-RPC messages of clients and their validation. */
 
 import { isText } from '../lib/exact-json.ts';
 import { metaOf, RELATED_TASK } from '../lib/meta.ts';
@@ -35,7 +35,7 @@ export interface ErrorMessage {
 
 export type Message = RequestMessage | NotificationMessage | ResultMessage | ErrorMessage;
 
-/** A reply whose result is JSON already. */
+/** A reply with a serialized result. */
 export interface WrittenReply {
   jsonrpc: '2.0';
   id: RequestId;
@@ -48,12 +48,12 @@ export function isRequest(message: Message): message is RequestMessage {
   return 'method' in message && 'id' in message;
 }
 
-/** Whether a body is the answer to a request, alone. */
+/** Whether a body is a single response. */
 export function isAnswer(body: unknown): body is ResultMessage | ErrorMessage {
   return isObject(body) && !('method' in body);
 }
 
-/** Whether this is a JSON-RPC message as the specification has it; others are refused. */
+/** Whether this is a valid JSON-RPC message. */
 export function isMessage(body: unknown): body is Message {
   if (!isObject(body) || body['jsonrpc'] !== '2.0') return false;
   if ('method' in body) return isRequestOrNotification(body);
@@ -104,7 +104,7 @@ export function idOf(body: unknown): RequestId | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
-/** The token under which the client of a request wants progress. */
+/** The progress token of a request. */
 export function progressTokenOf(params: Params): RequestId | undefined {
   const { progressToken } = metaOf(params);
   return isRequestId(progressToken) ? progressToken : undefined;

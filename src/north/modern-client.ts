@@ -11,12 +11,12 @@ import { isObject } from '../lib/values.ts';
 
 export const MODERN_VERSIONS = [MODERN_VERSION];
 
-/** What a client without sessions says of itself with each request. */
+/** What a modern client declares about itself with each request. */
 export interface ModernClient {
   capabilities: Record<string, unknown>;
-  /** The name of the client program, if it told one. */
+  /** The name of the client program, if declared. */
   program: string | undefined;
-  /** It takes tasks. */
+  /** It supports tasks. */
   takesTasks: boolean;
   logLevel: string | undefined;
 }
@@ -42,7 +42,7 @@ function programIn({ [CLIENT_INFO_KEY]: info }: Record<string, unknown>): string
 const MAX_PROGRAM = 64;
 
 /**
- * Which state of its principal a client uses: the one that it names, or that of its program. The version of the program does
+ * The state that a client uses: the one that it names, or that of its program. The version of the program does
  * not matter, so that an update loses nothing.
  */
 export function stateOf(as: string | undefined, meta: Record<string, unknown>): string {
@@ -52,7 +52,7 @@ export function stateOf(as: string | undefined, meta: Record<string, unknown>): 
   return lastProgram.state;
 }
 
-/** The program of the last request, which is nearly always that of the next one too. */
+/** The program of the last request, which is usually also that of the next one. */
 let lastProgram = { name: '', state: programState('') };
 
 function programState(name: string): string {
@@ -76,8 +76,8 @@ export function requireTasks({ takesTasks }: ModernClient): void {
 }
 
 /**
- * The capabilities that the server of a call sees. A client that takes part in rounds can also call tools that the server
- * runs only as tasks, because the gateway keeps the task; for other clients the server answers as it likes.
+ * The capabilities that the server of a call sees. A client that supports MRTR can also call tools that the server
+ * runs only as tasks, because the gateway keeps the task; for other clients the server decides.
  */
 export function calling({ capabilities }: ModernClient): Record<string, unknown> {
   const takesRounds = isObject(capabilities['elicitation']) || isObject(capabilities['sampling']);

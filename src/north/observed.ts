@@ -10,7 +10,7 @@ import type { Params, RequestId } from './message.ts';
 
 type Work = (params: Params) => Promise<Params>;
 
-/** Handles a request of a client, which is decided by its own token; tells the observer of it, if there is one. */
+/** Handles a client request under the access of its own token, and reports it to the observer, if any. */
 export function observed(
   session: Session,
   { id, method }: Pick<ClientRequest, 'id' | 'method'>,

@@ -15,7 +15,7 @@ const LARGE_RESULT = 2 * 1024 * 1024;
 /** Resolves with the result of a request; rejects with the error of the reply. */
 export type Handler = (request: ClientRequest) => Promise<Params> | Params;
 
-/** The requests of one client that are not answered yet. */
+/** The open requests of one client. */
 export class OpenRequests {
   readonly #open = new InFlight<RequestId, ClientRequest>();
   readonly #carrier: Carrier;
@@ -38,7 +38,7 @@ export class OpenRequests {
     });
   }
 
-  /** The client cancelled this request, or does not come back for its reply. */
+  /** The client cancelled this request, or will not return for its reply. */
   cancel(id: unknown, reason: unknown): void {
     const request = this.#open.get(id as RequestId);
     if (request === undefined) return;

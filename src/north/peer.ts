@@ -11,7 +11,7 @@ import type { ClientRequest } from './client-request.ts';
 import type { ErrorMessage, Message, NotificationMessage, Params, RequestId, ResultMessage } from './message.ts';
 import { OpenRequests } from './open-requests.ts';
 
-/** What a client with a session is shown. */
+/** The endpoint that a legacy client sees. */
 export interface LegacyEndpoint {
   /** The result of `initialize`, for a client that gets this version of the protocol. */
   introduce(protocolVersion: string): Params;
@@ -23,19 +23,19 @@ export interface LegacyEndpoint {
 interface PeerOptions {
   onCancel: OnCancel;
   clock: Clock;
-  /** Told of messages that the client should not have sent. */
+  /** Called with messages that the client should not have sent. */
   onMistake: (message: string) => void;
 }
 
 interface AskOptions {
-  /** The client's request on whose stream it is asked; without one, it is asked on the standing stream. */
+  /** The client's request whose stream carries the request; by default the standing stream. */
   on?: RequestId | undefined;
   /** Cancels the request. */
   signal?: AbortSignal;
   timeoutMs?: number;
 }
 
-/** A request to the client that it has not answered. */
+/** An open request to the client. */
 interface Asked {
   method: string;
   resolve: (result: Params) => void;
@@ -53,8 +53,8 @@ export class ClientPeer {
   readonly #requests: OpenRequests;
   readonly #asked = new Map<unknown, Asked>();
   /**
-   * Ids of requests to the client must be unique in its session, which may have begun in an earlier run of the program. Not
-   * numbers: clients take no cancellation of a request with the id 0.
+   * Ids of requests to the client must be unique in its session, which may be from before a restart. Not
+   * numbers: some clients ignore the cancellation of a request with the id 0.
    */
   #prefix: string | undefined;
   #lastId = 0;
@@ -73,7 +73,7 @@ export class ClientPeer {
     else this.#receiveNotification(message);
   }
 
-  /** The client cancelled this request, or does not come back for its reply. */
+  /** The client cancelled this request, or will not return for its reply. */
   cancel(id: unknown, reason: unknown): void {
     this.#requests.cancel(id, reason);
   }
@@ -83,7 +83,7 @@ export class ClientPeer {
     return this.#asked.get(id)?.method;
   }
 
-  /** Asks the client something. Rejects with its error, or with one without a code if the client cannot be reached. */
+  /** Sends a request to the client. Rejects with its error, or with an error without a code if it cannot be reached. */
   async request(method: string, params: Params | undefined, { on, signal, timeoutMs }: AskOptions): Promise<Params> {
     if (this.#closed || signal?.aborted) throw new Error(this.#closed ? CLOSED : String(signal?.reason));
     const id = this.#nextId();
@@ -110,7 +110,7 @@ export class ClientPeer {
     return id;
   }
 
-  /** The request to the client is over for us. */
+  /** Removes an open request to the client. */
   #take(id: unknown): Asked | undefined {
     const asked = this.#asked.get(id);
     if (asked === undefined) return undefined;
@@ -120,7 +120,7 @@ export class ClientPeer {
     return asked;
   }
 
-  /** Gives up a request, and tells the client. */
+  /** Cancels a request and notifies the client. */
   #cancelAsked(id: RequestId, reason: string): void {
     const asked = this.#take(id);
     if (asked === undefined) return;

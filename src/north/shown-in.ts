@@ -1,4 +1,4 @@
-/** What the client of a session sees of the servers themselves. */
+/** The native view of a session: one server, or a group. */
 
 import type { Gateway } from '../core/gateway.ts';
 import { requireGroup } from '../core/groups.ts';
@@ -8,7 +8,7 @@ import { ShownGroup } from './all/shown-group.ts';
 import { ShownServer, serverInfo } from './direct/shown-server.ts';
 import type { Shown } from './direct/shown.ts';
 
-/** For a request of a client without a session in the protocol. */
+/** For a request of a modern client. */
 export function shownIn(gateway: Gateway, session: Session, view: NativeView): Shown | Promise<Shown> {
   if (view.kind === 'group') return groupIn(gateway, session, view.group);
   const { server } = view;
@@ -22,17 +22,17 @@ export function shownIn(gateway: Gateway, session: Session, view: NativeView): S
   });
 }
 
-/** What the last request has found. */
+/** The view that the last request used. */
 const servers = new WeakMap<Session, ShownServer>();
 
-/** For a client that introduces itself: it learns now what there is. */
+/** For a client that initializes. */
 export async function introducedIn(gateway: Gateway, session: Session, view: NativeView): Promise<Shown> {
   const shown = await shownIn(gateway, session, view);
   if (shown instanceof ShownGroup) await shown.introduced();
   return shown;
 }
 
-/** For a client that introduced itself in an earlier run of the program. */
+/** For a client that initialized before a restart. */
 export function shownAgain(gateway: Gateway, session: Session, view: NativeView): Shown {
   if (view.kind === 'direct') return new ShownServer(session, view.server);
   const shown = groupIn(gateway, session, view.group);
@@ -42,7 +42,7 @@ export function shownAgain(gateway: Gateway, session: Session, view: NativeView)
 
 const groups = new WeakMap<Session, ShownGroup>();
 
-/** One for all requests of a session, because it keeps the lists. */
+/** Shared by all requests of a session, because it caches the lists. */
 function groupIn(gateway: Gateway, session: Session, name: string): ShownGroup {
   const shown = groups.get(session) ?? new ShownGroup(gateway, session, requireGroup(name, gateway.settings));
   groups.set(session, shown);

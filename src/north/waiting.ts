@@ -9,9 +9,9 @@ const BEAT_MS = 10_000;
 const SMALLEST_STEP = 0.001;
 
 /**
- * Runs something that may take long while its client waits. A client that asked for progress gets a report at least every
+ * Runs long work while its client waits. A client that requested progress gets a report at least every
  * ten seconds, so that clients that reset their timer on progress keep waiting. Progress never decreases. `marked` adds to
- * each report what the client needs to know about it.
+ * metadata to each report.
  */
 export function whileWaiting<T>(
   waiting: { clock: Clock; exchange: Exchange },
@@ -39,14 +39,14 @@ async function withReports<T>(
   const report = (progress: Progress): void => {
     if (!exchange.reaches) return;
     const reported = nearestNumber(progress.progress) ?? 0;
-    // Big numbers that differ may have the same nearest number.
+    // Different big numbers may round to the same number.
     const least = last === undefined ? reported : isBigNumber(progress.progress) ? last : last + SMALLEST_STEP;
     last = Math.max(reported, least);
     lastTotal = progress.total;
     quietSince = clock.now();
     send(reported >= least ? progress : { ...progress, progress: last });
   };
-  // Progress only moves the next beat: a server that reports much must not cost a timer for each report.
+  // Progress only delays the next beat: frequent reports must not create a timer each.
   const beat = (): void => {
     const now = clock.now();
     if (now - quietSince >= BEAT_MS) {
@@ -68,7 +68,7 @@ async function withReports<T>(
   }
 }
 
-/** A client that waits for a task. */
+/** A client waiting for a task. */
 interface WaitingClient {
   session: Session;
   exchange: Exchange;

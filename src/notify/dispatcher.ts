@@ -1,10 +1,10 @@
 /**
- * Sends what is due. Each target has a lane of its own, so that one that hangs or fails does not delay the others. A lane claims some
- * notifications, sends them at the same time, and goes on until none is due.
+ * Sends due notifications. Each target has its own lane, so that a hanging or failing target does not delay the others. A lane claims some
+ * notifications, sends them concurrently, and continues until none is due.
  *
  *   waiting → claimed → delivered          never sent again
  *                     → waiting, later     it failed; the pauses become longer
- *                     → failed             given up: its time is over, or the target does not want it
+ *                     → failed             given up: expired, or rejected by the target
  */
 
 import { countDropped } from '../core/notify/dropped.ts';
@@ -30,7 +30,7 @@ const CLAIM_MS = 120_000;
 const GONE_AFTER_MS = 5000;
 /** A gateway may queue a notification just before it stores the question. */
 const STORED_WITHIN_MS = 10_000;
-/** What others queue, and what they leave, is found after so long at most. */
+/** The maximum delay until notifications of other gateways are found. */
 const POLL_MS = 5000;
 const STORE_RETRY_MS = 2000;
 const TRIM_MS = 60_000;
@@ -80,7 +80,7 @@ export class Dispatcher {
     void this.#reclaim();
   }
 
-  /** What gateways that are gone have left half done is sent at once. */
+  /** Notifications claimed by dead gateways are sent immediately. */
   async #reclaim(): Promise<void> {
     const { clock, settings, store } = this.#parts;
     const timeouts = Object.values(settings.targets).map(({ timeoutMs }) => timeoutMs);
@@ -176,7 +176,7 @@ export class Dispatcher {
     }
     if (!(await this.#isNeeded(notice, now))) return;
     try {
-      // The read may have taken long. Once the claim is over, another gateway may send it: it is due again then.
+      // The read may have been slow. Once the claim has expired, another gateway may send it.
       if (clock.now() + sender.timeoutOf(notice.target) > notice.until) return;
       await sender.send(notice, this.#stop.signal);
     } catch (error) {
@@ -249,12 +249,12 @@ export class Dispatcher {
     await this.#write(async () => store.outbox.postpone(notice, { dueAt, attempts, error: message }));
   }
 
-  /** Without an error of this attempt, its time is over. */
+  /** Without an error, the notification has expired. */
   async #giveUp(notice: ClaimedNotice, error: string | undefined): Promise<void> {
     const { clock, log, observed, plan, settings, store } = this.#parts;
     const { id, target, attempts } = notice;
     observed.observer?.notificationSent(labelOf(target), 'given_up');
-    log.warn('notification_given_up', { target, id, attempts, error: error ?? 'its time is over' });
+    log.warn('notification_given_up', { target, id, attempts, error: error ?? 'it expired' });
     const next = settings.targets[target]?.escalate?.to;
     await this.#write(async () => {
       if (next !== undefined && clock.now() < (questionEnd(notice) ?? Infinity)) {
@@ -315,7 +315,7 @@ export class Dispatcher {
         log.error('notifications_dropped', {
           target: labelOf(target),
           count,
-          fix: 'too many wait; is the target down?',
+          fix: 'too many notifications are queued; is the target down?',
         });
         await countDropped(store, clock.now(), count);
       }

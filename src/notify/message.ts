@@ -98,7 +98,7 @@ function titleOf({ event, server, question, task }: Notification): string {
   const name = cleanLine(server);
   switch (event) {
     case 'question':
-      if (question?.kind === 'sampling') return `${name} waits for the answer of a model`;
+      if (question?.kind === 'sampling') return `${name} requests a model response`;
       if (question?.signInUrl !== undefined) return `Sign in to use ${name}`;
       return question?.mode === 'url' ? `${name} asks you to open a page` : `${name} asks a question`;
     case 'expiring':

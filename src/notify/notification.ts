@@ -1,4 +1,4 @@
-/** What a notification is about. It is stored for each target, with no more than that target may be told. */
+/** The content of a notification. It is stored per target, with only what that target may receive. */
 
 import { createHash } from 'node:crypto';
 import type { InteractionKind } from '../core/interaction/interaction.ts';
@@ -8,7 +8,7 @@ export interface Notification {
   event: NotifyEvent;
   /** When it happened. */
   at: number;
-  /** Tells it from other notifications of the same event about the same subject. */
+  /** Distinguishes notifications of the same event and subject. */
   key?: number | undefined;
   principal: string;
   server: string;
@@ -23,7 +23,7 @@ export interface Notification {
     signInUrl?: string;
   };
   task?: { id: string; callId?: string | undefined; status: string };
-  /** What the server says; only where it may be told. */
+  /** The server's message, if the target may receive it. */
   message?: string | undefined;
   arguments?: unknown;
   /** The URL that a task is to call. */

@@ -26,7 +26,7 @@ export interface QueueingParts {
   plan: Plan;
   dispatcher: Dispatcher;
   webhooks: TaskWebhooks | undefined;
-  /** The questions that wait at this gateway, as far as people are told of them. */
+  /** The open questions at this gateway that cause notifications. */
   open: OpenQuestions;
   counters: Pick<Store, 'addToCounter'>;
   clock: Clock;
@@ -38,9 +38,9 @@ export type OpenQuestions = Map<string, Pick<NotedQuestion, 'tool' | 'expiresAt'
 
 interface KnownServer {
   isDown: boolean;
-  /** When it was last told that it is down. */
+  /** When its outage was last reported. */
   toldAt: number;
-  /** When its last loss was to be told of. */
+  /** When its last outage was due to be reported. */
   dueAt: number;
 }
 
@@ -76,7 +76,7 @@ export class QueueingNotifier implements Notifier {
     if (this.#open.delete(id)) this.#drop(questionSubject(id));
   }
 
-  /** Other gateways have questions that were open here: nobody tells of their ends. */
+  /** Other gateways own questions that were open here, so their ends are not reported here. */
   #forgetLeft(now: number): void {
     for (const [id, { expiresAt }] of this.#open) if (expiresAt <= now) this.#open.delete(id);
   }
@@ -102,7 +102,7 @@ export class QueueingNotifier implements Notifier {
     const known = this.#servers.get(subject);
     if (known?.isDown === false) return;
     const { toldAt, dueAt } = known ?? NEVER_TOLD;
-    // A loss that ended before it was due was not told of, and does not delay the next one.
+    // An outage that ended early was not reported, and does not delay the next one.
     this.#servers.set(subject, { isDown: false, toldAt: dueAt <= this.#parts.clock.now() ? dueAt : toldAt, dueAt });
     // Also what an earlier run has queued.
     this.#drop(subject);
@@ -188,7 +188,7 @@ export class QueueingNotifier implements Notifier {
     }
   }
 
-  /** What has ended meanwhile is not added any more. */
+  /** Skips notifications whose subject has ended meanwhile. */
   #putBack(adding: ReadonlyMap<string, QueuedNotice>, dropping: ReadonlySet<string>): void {
     const still = [...adding].filter(([, { subject }]) => !this.#dropping.has(subject));
     this.#adding = new Map([...still, ...this.#adding]);

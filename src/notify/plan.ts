@@ -1,4 +1,4 @@
-/** Which targets are told of what, and when. */
+/** Decides which targets are notified of what, and when. */
 
 import type { NotedQuestion, NotedTask } from '../core/notify/notifier.ts';
 import type { QueuedNotice } from '../core/ports.ts';
@@ -10,9 +10,9 @@ import { noticeId, questionSubject, serverSubject, taskSubject, type Notificatio
 import { afterQuietHours } from './quiet-hours.ts';
 import type { NotifySettings, TargetSettings } from './settings.ts';
 
-/** What is known of a notification after its end, so that it is not queued again. */
+/** How long an ended notification is remembered, so that it is not queued again. */
 const KEEP_MS = 24 * 3_600_000;
-/** A server that is lost again and again is told of once in this time. */
+/** Repeated outages of a server are reported once in this time. */
 const SAME_LOSS_MS = 10 * 60_000;
 const MESSAGE_CHARS = 1000;
 const ARGUMENT_BYTES = 4096;
@@ -20,14 +20,14 @@ const ARGUMENT_BYTES = 4096;
 /** The targets of webhooks that belong to tasks begin with this, which no name of a target does. */
 export const TASK_WEBHOOK = 'webhook:';
 
-/** In metrics and logs: the addresses of clients are no labels. */
+/** The name in metrics and logs, where URLs from clients must not be labels. */
 export const labelOf = (target: string): string => (target.startsWith(TASK_WEBHOOK) ? '(task webhook)' : target);
 
 /** Something to be told, before it is known to whom. */
 interface Happening {
   notification: Notification;
   subject: string;
-  /** When a target is told of it. */
+  /** When a target is notified. */
   dueAt: (target: TargetSettings) => number;
   /** It is of no use after that. */
   endsAt?: number;
@@ -75,7 +75,7 @@ export class Plan {
           escalates: false,
         },
         now,
-        // That the question is there is told even later.
+        // The question itself is reported even later.
         (target) => target.events.includes('question') && opened(target) >= expiring,
       ),
     ];
@@ -96,25 +96,25 @@ export class Plan {
     const happening = { notification, subject, dueAt: () => updatedAt, keepUntil, escalates: false, message, args };
     const notices = this.#notices(happening, now);
     if (webhook === undefined || this.#settings.taskWebhooks === undefined) return notices;
-    // Each origin is a target of its own, so that one that hangs does not delay the others.
+    // Each origin is a separate target, so that a hanging one does not delay the others.
     const target = TASK_WEBHOOK + new URL(webhook).origin;
     return [...notices, this.#notice(happening, target, { ...notification, webhook }, updatedAt, now)];
   }
 
-  /** When a server that is lost now is told of; `toldAt`: when its last loss was. */
+  /** When an outage that starts now is reported; `toldAt`: when the last outage was reported. */
   serverDownAt(now: number, toldAt: number): number {
     return Math.max(now + this.#settings.serverDownMs, toldAt + SAME_LOSS_MS);
   }
 
   serverDown(server: string, principal: string, reason: string, now: number, dueAt: number): QueuedNotice[] {
-    // Gateways that lose a server at about the same time tell of it once. A later loss is due in a later part of time.
+    // Gateways that lose a server at about the same time report it once. A later outage falls into a later time slot.
     const key = Math.floor(dueAt / SAME_LOSS_MS);
     const notification: Notification = { event: 'server', at: now, principal, server, key };
     const subject = serverSubject(server, principal);
     return this.#notices({ notification, subject, dueAt: () => dueAt, escalates: false, message: reason }, now);
   }
 
-  /** For the target that is told what another one could not be told, if it may be told that. */
+  /** The escalation of an undelivered notification to another target, if that may receive it. */
   handOver(notice: QueuedNotice, to: string, now: number): QueuedNotice | undefined {
     const target = this.#settings.targets[to];
     const { message, arguments: args, ...about } = parseExact(notice.data) as Notification;
@@ -144,7 +144,7 @@ export class Plan {
       const target = this.#settings.targets[name];
       const known = found.get(name);
       if (target === undefined || (known !== undefined && known.dueAt <= dueAt)) return;
-      // Also one that others escalate to is told only of what it is for.
+      // An escalation target also receives only its configured events.
       if (!this.#isFor(name, notification)) return;
       const notice = this.#notice(
         happening,
@@ -159,7 +159,7 @@ export class Plan {
     for (const [name, target] of Object.entries(this.#settings.targets)) {
       if (target.events.includes(notification.event) && !isNeedless?.(target)) add(name, happening.dueAt(target));
     }
-    // What would come too late is not sent at all.
+    // A notification that would be too late is not sent.
     return [...found.values()].filter(({ dueAt }) => dueAt < (happening.endsAt ?? Infinity));
   }
 

@@ -31,14 +31,14 @@ export interface TargetSettings {
   principals?: readonly string[] | undefined;
   servers?: readonly string[] | undefined;
   tools?: readonly string[] | undefined;
-  /** Questions are told of if they are unanswered after so long. */
+  /** Only questions that are still unanswered after this time are reported. */
   afterMs: number;
   quietHours?: QuietHours | undefined;
-  /** The target that is told of questions that are unanswered for longer, and of what this one could not be told. */
+  /** The target for questions that stay unanswered, and for undeliverable messages. */
   escalate?: { to: string; afterMs: number } | undefined;
   /** What a message contains besides the server, the tool and a link. */
   include: readonly ('message' | 'arguments')[];
-  /** Whether a message has a link that answers the question, for whoever has the message. */
+  /** Whether a message has a link with which anyone who has the message can answer. */
   answerLinks: boolean;
 }
 

@@ -6,7 +6,7 @@ import { canBeAsked, nobodyToAsk } from '../north/asking/asking.ts';
 
 export type Capabilities = Record<string, unknown>;
 
-/** What a client without a session declares with its call. The capabilities of other clients are known to their endpoint. */
+/** The capabilities that a modern client declares with its call. Those of other clients are known to their endpoint. */
 export function capabilitiesIn(meta: Record<string, unknown> = {}): Capabilities | undefined {
   const declared = meta[CLIENT_CAPABILITIES_KEY];
   return isObject(declared) ? declared : undefined;

@@ -2,12 +2,12 @@ import * as z from '../lib/schema/kinds.ts';
 import { readStored } from '../lib/stored.ts';
 import type { Capabilities } from './client-question.ts';
 
-/** Of the schema below. A migration converts the checkpoints that earlier versions have stored. */
+/** The version of the schema below. A migration converts the checkpoints of earlier versions. */
 const VERSION = 1;
 
 const common = {
   version: z.literal(VERSION),
-  /** What the client of the call can be asked. */
+  /** The capabilities of the call's client. */
   capabilities: z.record(z.string(), z.unknown()).optional(),
 };
 

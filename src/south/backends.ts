@@ -12,19 +12,19 @@ export interface BackendSettings extends Omit<
   'persistent' | 'preferences' | 'clock' | 'onUnmatchedPattern' | 'account'
 > {
   connectTimeoutMs: number;
-  /** The largest message that is taken from a server. */
+  /** The largest accepted message of a server. */
   messageBytes: number;
   clock?: Clock;
-  /** The accounts of principals at servers; without them a server that wants to know who asks refuses. */
+  /** The accounts of principals on servers; without them, servers that require authorization refuse requests. */
   accounts?: BackendAccounts | undefined;
 }
 
-/** `linkTo`: the page on which a person signs in. */
+/** `linkTo`: the sign-in page. */
 export interface BackendAccounts extends Pick<ConnectionAccount, 'linkTo'> {
   tokens: Accounts['tokens'];
 }
 
-/** `addressesForClients`: where servers may be that clients added. */
+/** `addressesForClients`: the allowed addresses of servers that clients added. */
 export function createBackends(
   { messageBytes, connectTimeoutMs, clock = systemClock, accounts, ...settings }: BackendSettings,
   addressesForClients: AllowedAddresses,
@@ -58,7 +58,7 @@ export function createBackends(
   };
 }
 
-/** A server whose config says how to authenticate, or that it has no accounts, is left as it is. */
+/** No account for a server whose config has its own credentials or disables accounts. */
 export function accountAt(
   { principal, server, config }: { principal: string; server: string; config: ServerConfig },
   accounts: BackendAccounts | undefined,

@@ -52,7 +52,7 @@ const NEVER = new AbortController().signal;
 const RELISTEN_MS = 1000;
 /** How long a server may take to accept the last answers to its own requests. */
 const LAST_ANSWERS_MS = 1000;
-/** How long a server may take to receive the last cancellations; more than it has to name a task that it was not asked for. */
+/** How long a server may take to receive the last cancellations; longer than the time in which it has to name an unrequested task. */
 const LAST_CANCELS_MS = 1500;
 
 /** One session's connection to one server: calls, requests, subscriptions, and the questions of the server. */
@@ -100,18 +100,18 @@ export class ServerConnection implements Connection {
       ask: async (method, params, context, onOpen) => {
         // The server may fetch the answer on a later connection.
         const answer = ask(method, params, { ...context, detached: true }, sink, this.#calls);
-        // A question that cannot be asked is refused before this turn ends, and was never open.
+        // A question that cannot be asked is refused within this turn and was never open.
         setImmediate(onOpen);
         return answer;
       },
-      // Roots are answered at once; only people and models take time.
+      // Roots are answered immediately; only people and models take time.
       accepts: (kind) => kind !== 'roots' && dialler.capabilities[kind] !== undefined,
       notify: (task) => this.notify('notifications/tasks/status', { ...task }),
       clock: settings.clock,
     });
     this.#requests = new LostRequests({
       log,
-      // Questions are over when their connection is lost; those with a task are held by the receiver.
+      // Questions end with their connection; the receiver holds those with a task.
       answer: ({ method, params }) =>
         method.startsWith('tasks/') ? this.#receiver.answer(method, params, {}, NEVER) : undefined,
       respond: async (id, response) => this.channel.respond(id, response),
@@ -119,11 +119,11 @@ export class ServerConnection implements Connection {
     });
     const hooks: ReconnectorHooks = {
       prepare: (peer) => this.#prepare(peer),
-      // On standard output only messages belong: a server that writes anything else there confuses many clients.
+      // Only messages belong on standard output: other text confuses many clients.
       onOutput: (line, source) => sink.log({ level: source === 'stdout' ? 'warning' : 'info', source, data: line }),
       onUp: (live, arrival, resumed) => this.#up(live, arrival, resumed),
       onLost: (live, reason) => this.#lost(live, reason),
-      // The answers cannot reach the server any more.
+      // The answers can no longer reach the server.
       onFailed: (error) => this.#receiver.clear(`the server cannot be reached: ${error}`),
       onDoubt: (live, reason) => void this.#check(live, reason),
       mayBeSilent: () => this.#calls.atWork,
@@ -147,7 +147,7 @@ export class ServerConnection implements Connection {
     return this.#reconnector.status;
   }
 
-  /** The id of our session with the server, where it has sessions. */
+  /** The id of our session with the server, if it has sessions. */
   get sessionId(): string | undefined {
     return this.channel.sessionId;
   }
@@ -251,9 +251,9 @@ export class ServerConnection implements Connection {
   }
 
   notify(method: string, params: Record<string, unknown> | undefined): void {
-    // A server that was told of no roots expects no change of them.
+    // Without the `roots` capability the server expects no changes.
     if (method === ROOTS_CHANGED && !this.#tellsRoots) return;
-    // Some servers would run it as a call, though it has no id: it would pass neither filters nor rules.
+    // Some servers would run it as a call although it has no id, bypassing filters and rules.
     if (method === 'tools/call') return;
     this.#reconnector.up?.peer.notify(method, params).catch((error: unknown) => {
       this.#log.debug('notification_not_sent', { method, error: messageOf(error) });
@@ -261,16 +261,16 @@ export class ServerConnection implements Connection {
   }
 
   async close({ keepSession = false, silently = false } = {}): Promise<void> {
-    // Before anything else, so that no rejection or cancellation can leave.
+    // First, so that no rejection or cancellation is sent.
     if (silently) await this.#reconnector.close(true, async () => {});
     const serverWaits = this.#requests.hasOpen;
-    // The cancellation of a native task must arrive, even if the server has not named the task yet: it would work in vain.
+    // The cancellation of a native task must arrive even if the server has not named the task yet, or the task runs in vain.
     const cancelled = this.#calls.cancelledOutcomes();
     if (cancelled.length > 0) await within(LAST_CANCELS_MS, Promise.allSettled(cancelled), this.#clock);
     this.#receiver.clear('the connection was closed');
     this.#stopRelisten();
     await this.#reconnector.close(keepSession, async (live) => {
-      // Only now: a call that is left running could fetch a question that its server delivers only once.
+      // Only now: a call that is left running could fetch a question that the server delivers only once.
       if (serverWaits) await rejectionsSent(live, this.#clock);
     });
   }
@@ -307,11 +307,11 @@ export class ServerConnection implements Connection {
     this.#sink.lost(reason);
   }
 
-  /** Asks whether the server is still there, unless another connection has taken its place. */
+  /** Checks whether the server is alive, unless another connection has replaced this one. */
   async #check(live: Live, why: string): Promise<void> {
     if (this.#reconnector.up !== live) return;
     await live.heartbeat.check(why);
-    // The server is still there, and may work on requests whose streams broke.
+    // The server is alive and may still work on requests whose streams broke.
     if (this.#reconnector.up === live && live.transport instanceof HttpTransport) {
       this.#requests.cancel(live.transport, live.transport.takeAbandoned());
     }
@@ -325,7 +325,7 @@ export class ServerConnection implements Connection {
     });
   }
 
-  /** The stream for changes ended: opens another one if the server is still there. */
+  /** The subscription stream ended: opens another one if the server is alive. */
   async #streamEnded(peer: Peer): Promise<void> {
     const live = this.#reconnector.up;
     if (live?.peer !== peer) return;
@@ -345,7 +345,7 @@ function filterFor({ include, exclude }: ServerConfig, onUnmatched: (pattern: st
   return include || exclude ? new ToolFilter({ include, exclude }, onUnmatched) : undefined;
 }
 
-/** Resolves when the server has the rejections of its open requests. */
+/** Resolves when the server has received the rejections of its open requests. */
 async function rejectionsSent({ transport }: Live, clock: Clock): Promise<void> {
   // By the next turn the rejections have been handed to the transport; a child has them then.
   await nextTurn();

@@ -68,9 +68,9 @@ export interface DialHooks extends HttpHealth {
   /** Called before the connection is made: installs the handlers that must not miss a first message. */
   prepare: (peer: Peer) => void;
   onOutput: (line: string, stream: ChildStream) => void;
-  /** Aborted when the connection is not needed any more. */
+  /** Aborted when the connection is no longer needed. */
   unwanted: AbortSignal;
-  /** Whose account the connection uses; absent if the server has none. */
+  /** The account for the connection; absent if the server has none. */
   account?: ConnectionAccount | undefined;
 }
 
@@ -132,7 +132,7 @@ export class Dialler {
   }
 
   /**
-   * Resumes a session; `undefined` if the server does not know it any more. A client that did not begin the session does not
+   * Resumes a session; `undefined` if the server no longer knows it. A client that did not start the session does not
    * know what was negotiated, and assumes that the server has the capabilities that the session was kept for.
    */
   async resume(
@@ -145,7 +145,7 @@ export class Dialler {
     let resumed = false;
     const transport = await this.#http(
       config,
-      // An unknown session is an answer here, not a loss.
+      // An unknown session is a valid result here, not a disconnect.
       { onLost: (reason) => resumed && hooks.onLost(reason), onDoubt: (reason) => resumed && hooks.onDoubt(reason) },
       hooks,
       { sessionId },
@@ -153,7 +153,7 @@ export class Dialler {
     if (before === undefined) transport.setProtocolVersion(LATEST_WITH_SESSIONS);
     try {
       await peer.connect(transport);
-      // An earlier run of the program has used request ids.
+      // Request ids were used before the restart.
       if (before === undefined) peer.useFreshIds();
       await this.#inTime(hooks.unwanted, peer.request('ping', undefined));
     } catch (error) {
@@ -167,7 +167,7 @@ export class Dialler {
     return { peer, transport };
   }
 
-  /** The server's introduction, from a connection of its own: a resumed session does not repeat it. */
+  /** The initialize result, fetched on a separate connection: a resumed session does not repeat it. */
   async #greeting(config: HttpServerConfig, { unwanted, account }: DialHooks): Promise<Introduction | undefined> {
     const hooks: DialHooks = {
       onLost: () => {},
@@ -183,7 +183,7 @@ export class Dialler {
       await transport.close();
       return peer.introduction;
     } catch {
-      // A server that accepts no second connection is used without its introduction.
+      // A server that accepts no second connection is used without its initialize result.
       return undefined;
     }
   }
@@ -280,7 +280,7 @@ export class Dialler {
     return { peer, transport };
   }
 
-  /** Waits for the server, until it takes too long or the connection is not wanted any more. */
+  /** Waits for the server until it times out or the connection is no longer wanted. */
   async #inTime(unwanted: AbortSignal, connected: Promise<unknown>): Promise<void> {
     const ms = this.#timeoutMs;
     const done = within(
@@ -303,13 +303,13 @@ function hasResponded(error: unknown): boolean {
   return error instanceof ErrorResponse || error instanceof HttpRefusal;
 }
 
-/** The server says that it does not know our session: HTTP 404, in the words of the specification; many say 400. */
+/** The server does not know our session: HTTP 404 by the specification; many servers send 400. */
 function isSessionUnknown(error: unknown): boolean {
   if (error instanceof HttpRefusal) return error.status === 404 || error.status === 400;
   return error instanceof ErrorResponse && !isBrokenWire(error);
 }
 
-/** The process ended, or closed its output, on the request that finds out the protocol version. */
+/** The process exited or closed its output on the version probe. */
 function diedOfProbe({ failure, cause }: ServerFailure): boolean {
   const hasEnded = failure === 'exited' || failure === 'stray_output' || failure === 'closed';
   return hasEnded && cause instanceof ProbeFailed;

@@ -12,13 +12,13 @@ const TIMEOUT_MS = 5000;
 
 export interface HeartbeatSettings {
   everyMs: number;
-  /** A server that runs a call may be too busy for pings. If it dies, the transport notices. */
+  /** A server that runs a call may be too busy for pings; the transport notices if it dies. */
   mayBeSilent: () => boolean;
   onGone: (failure: ServerFailure) => void;
   clock: Clock;
 }
 
-/** Pings a server from time to time, and on request. */
+/** Pings a server periodically and on request. */
 export class Heartbeat {
   readonly #peer: Peer;
   readonly #settings: HeartbeatSettings;
@@ -48,13 +48,13 @@ export class Heartbeat {
   }
 }
 
-/** `silent`: the server may be gone, or too busy to answer. `gone`: there is no server, or another one. */
+/** `silent`: the server may be dead, or too busy to answer. `gone`: no server, or another one, is there. */
 type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; why: ServerFailure };
 
-/** Asks whether a server is still there. */
+/** Checks whether a server is alive. */
 async function ping(peer: Peer): Promise<Pulse> {
   const first = await pingOnce(peer);
-  // Once more: the first ping may have used a kept-alive socket that broke together with the request that raised the doubt.
+  // Once more: the first ping may have used a kept-alive socket that broke together with the failed request.
   return first.kind === 'gone' && first.brokenWire ? pingOnce(peer) : first;
 }
 
@@ -71,7 +71,7 @@ async function pingOnce(peer: Peer): Promise<Pulse & { brokenWire?: boolean }> {
   }
 }
 
-/** Any response, also an error, shows that the server is there, unless it shows that it is another server. */
+/** Any response, even an error, shows that the server is alive, unless it reveals another server. */
 function isAnswer(error: unknown, method: string): boolean {
   if (error instanceof SignInRequired) return true;
   if (!(error instanceof ErrorResponse) || isBrokenWire(error)) return false;

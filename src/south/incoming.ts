@@ -14,22 +14,22 @@ import { answerTo, readQuestion } from './questions.ts';
 import type { TaskReceiver } from './task-receiver.ts';
 import { ProtocolViolation } from './server-task.ts';
 
-/** Where messages of a server go. */
+/** The receivers of a server's messages. */
 export interface IncomingTargets {
   sink: ConnectionSink;
   calls: RunningCalls;
   receiver: TaskReceiver;
   requests: LostRequests;
-  /** The server says that its list of tools changed. */
+  /** The server reports a change of its tool list. */
   onToolsChanged: () => void;
 }
 
-/** Requests of one server that may wait for an answer at the same time. */
+/** The limit on open requests of one server. */
 const MAX_OPEN_REQUESTS = 500;
 
 const TASK_NEWS = new Set(['notifications/tasks/status', 'notifications/tasks']);
 
-/** Handles requests and notifications of a server: questions, progress, changes of tasks, logs and others. */
+/** Handles requests and notifications of a server: questions, progress, task changes, logs and others. */
 export function incomingHandlers(
   peer: Peer,
   { sink, calls, receiver, requests, onToolsChanged }: IncomingTargets,
@@ -39,7 +39,7 @@ export function incomingHandlers(
     request: async ({ id, method, params = {} }, stream, withdrawn) => {
       if (open >= MAX_OPEN_REQUESTS)
         throw new RpcError(NOT_ANSWERED, `${open} requests are open; wait for their answers first`);
-      // Decided now: a moment later other calls may run.
+      // Decided now: other calls may be running a moment later.
       const asker = calls.askerOf(params, stream);
       open += 1;
       const done = requests.begin({ id, method, params });
@@ -116,7 +116,7 @@ export async function ask(
   try {
     return await sink.question({ ...readQuestion(method, params), ...context });
   } catch (error) {
-    // First the cancel, then that its question has no answer: otherwise the task ends as failed, and not as cancelled.
+    // Cancel before rejecting the question: otherwise the task ends as failed instead of cancelled.
     await calls.cancelled(context.callId);
     if (error instanceof RpcError) throw error;
     throw new RpcError(error instanceof ProtocolViolation ? INVALID_PARAMS : NOT_ANSWERED, messageOf(error));

@@ -16,7 +16,7 @@ export interface LostRequestsHost {
 }
 
 /**
- * Requests in both directions that a lost connection left unanswered. A server that still knows our session keeps working on
+ * Requests in both directions that a disconnect left unanswered. A server that still knows our session keeps working on
  * ours and waits for answers to its own: once it is back, ours are cancelled and its own are answered.
  */
 export class LostRequests {
@@ -30,7 +30,7 @@ export class LostRequests {
     this.#host = host;
   }
 
-  /** A request of the server, which is answered when the returned function is called. */
+  /** Registers a request of the server until the returned function is called. */
   begin(request: AskedRequest): () => void {
     this.#open.set(request.id, request);
     return () => {
@@ -49,7 +49,7 @@ export class LostRequests {
     this.#open.clear();
   }
 
-  /** There is a connection again. In another session the server does not know the requests any more. */
+  /** Reconnected. In another session the server no longer knows the requests. */
   connected(transport: ServerTransport, isSameSession: boolean): void {
     const [outgoing, incoming] = [this.#outgoing, this.#incoming];
     this.#outgoing = [];
@@ -78,7 +78,7 @@ export class LostRequests {
         (result) => ({ result }),
         (error: RpcError) => ({ error: rpcFailure(error) }),
       );
-      // In another session the same id may be that of another request.
+      // In another session the same id may belong to another request.
       if (this.#host.sessionId() === sessionId) await respond(id, response ?? lost);
     } catch (error) {
       log.debug('answer_not_sent', { method, error: messageOf(error) });

@@ -6,7 +6,7 @@ import { withTraceContext } from '../lib/trace-context.ts';
 
 type Params = Record<string, unknown>;
 
-/** Tells the observer, once there is one, of the requests to a server. */
+/** Reports requests to a server to the observer, once there is one. */
 export class ObservedServer {
   readonly #server: string;
   readonly #url: string | undefined;

@@ -19,11 +19,11 @@ export interface ReconnectSettings {
   /** A session with the server that an earlier client kept open. */
   sessionId?: string;
   pingMs: number;
-  /** Whether the connection retries by itself if the server was never reached; otherwise the next use retries. */
+  /** Whether to retry automatically if the server was never reached; otherwise the next use retries. */
   persistent: boolean;
   reconnect: BackoffSettings & { attempts: number; stableMs: number };
   clock: Clock;
-  /** Whose account the connection uses; absent if the server has none. */
+  /** The account for the connection; absent if the server has none. */
   account?: ConnectionAccount | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface ReconnectorHooks extends Pick<DialHooks, 'prepare' | 'onOutput'
   onLost: (live: Live, reason: string) => void;
   /** The server was not reached, and no attempt follows until the next use. */
   onFailed: (error: string) => void;
-  /** A stream or request broke: worth asking whether the server is still there. */
+  /** A stream or request broke: worth checking whether the server is alive. */
   onDoubt: (live: Live, reason: string) => void;
   /** Whether the server may be too busy to answer pings. */
   mayBeSilent: () => boolean;
@@ -80,10 +80,10 @@ type Mode =
  */
 export class Reconnector {
   #mode: Mode = { mode: 'idle' };
-  /** Failures in a row: a failed attempt or a lost connection. It is also the number of the next attempt. */
+  /** Consecutive failures: failed attempts and lost connections. Also the number of the next attempt. */
   #failures = 0;
   readonly #history: ConnectionHistory;
-  /** The cleanup of the connection that was lost last: it ends before another connection begins. */
+  /** The cleanup of the last connection, which must end before the next one starts. */
   #parting: Promise<void> = Promise.resolve();
   readonly #parts: ReconnectorParts;
 
@@ -135,7 +135,7 @@ export class Reconnector {
     }
   }
 
-  /** Resumes the session in which a task was created: where tasks belong to sessions, no other has it. */
+  /** Resumes the session in which a task was created: if tasks belong to sessions, no other session has it. */
   adoptSession(sessionId: string | undefined): void {
     this.#history.adoptSession(sessionId);
   }
@@ -148,7 +148,7 @@ export class Reconnector {
       await beforeHangUp(before.live);
       await this.#hangUp(before.live, !keepSession);
     } else if (before.mode === 'connecting') {
-      // A server that never answers would otherwise be waited for until the attempt times out.
+      // Otherwise close would wait for a silent server until the attempt times out.
       before.unwanted.abort();
       await before.attempt.catch(() => {});
     }
@@ -238,7 +238,7 @@ export class Reconnector {
       return resumed;
     } catch (error) {
       if (!(error instanceof HttpRefusal) || error.isPassing) throw error;
-      // Some servers refuse only the session, in words of their own. If they accept no new one either, it is tried again.
+      // Some servers refuse only the session, with a non-standard error. If a new session fails too, this is retried.
       return undefined;
     }
   }
@@ -246,7 +246,7 @@ export class Reconnector {
   #lost(live: Live, reason: string, failure: ServerFailureKind): void {
     if (this.up !== live) return;
     const { clock, reconnect } = this.#parts.settings;
-    // "Started" is not "works": a server that dies soon after each start uses up its attempts like one that never starts.
+    // A server that dies soon after each start uses up its attempts like one that never starts.
     this.#failures = clock.now() - live.since >= reconnect.stableMs ? 1 : this.#failures + 1;
     this.#parts.log.info('server_disconnected', { reason });
     this.#history.lost(live);
@@ -261,7 +261,7 @@ export class Reconnector {
     const { clock, reconnect, persistent } = this.#parts.settings;
     const attempt = this.#failures;
     const isFirst = !this.#history.hasConnected && !persistent;
-    // Only a person can do something about that.
+    // Only a person can fix that.
     if (attempt > reconnect.attempts || isFirst || failure === 'sign_in') {
       this.#enter({ mode: 'failed', error, failure });
       this.#parts.hooks.onFailed(error);

@@ -28,7 +28,7 @@ type Params = Record<string, unknown>;
 
 /** How long to wait for the exit status of a process that closed its output. */
 const EXIT_MS = 1000;
-/** Further tasks are only polled: their streams must not take the sockets of the stream for changes. */
+/** Further tasks are only polled: their streams must not use up the sockets of the subscription stream. */
 const MAX_TASK_STREAMS = 100;
 
 /** The connection behind a channel. */
@@ -42,7 +42,7 @@ export interface ChannelHost {
   readonly reconnector: Reconnector;
   /** Absent if all tools of the server are shown. */
   readonly filter: ToolFilter | undefined;
-  /** Asks whether the server is still there, and ends the connection if it is not. */
+  /** Checks whether the server is alive, and ends the connection if not. */
   check: (live: Live, why: string) => Promise<void>;
   question: (question: IncomingQuestion) => Promise<Answer>;
 }
@@ -99,11 +99,11 @@ export class ServerChannel implements CallChannel {
   async taskSupport(tool: string, signal?: StopSignal): Promise<TaskSupport> {
     signal?.throwIfAborted();
     // Other calls may wait for the list, too.
-    await unlessAborted(this.#readTools(), signal, () => new Error('the call does not wait any more'));
+    await unlessAborted(this.#readTools(), signal, () => new Error('the call no longer waits'));
     return this.#toolFacts.known(tool).taskSupport;
   }
 
-  /** The list of tools has changed, or it may be that of another server. */
+  /** The tool list has changed, or may be of another server. */
   forgetTools(): void {
     this.#toolFacts.forget();
   }
@@ -137,7 +137,7 @@ export class ServerChannel implements CallChannel {
     return this.requestOn(await this.#reached(), method, params, options);
   }
 
-  /** A request of a call. Whether a failed one means the loss of the server must be known before the call ends. */
+  /** A request of a call. If it fails, whether the server was lost must be known before the call ends. */
   requestOn(
     live: Live,
     method: string,
@@ -154,19 +154,19 @@ export class ServerChannel implements CallChannel {
 
   async #failed(live: Live, method: string, error: unknown, signal: StopSignal | undefined): Promise<never> {
     if (signal?.aborted) throw error;
-    // A proxy says that the server is away or too busy: a task waits until that is over.
+    // A proxy reports that the server is down or busy: a task waits until it is back.
     const isPassing = error instanceof HttpRefusal && error.isPassing;
     if (isPassing && method.startsWith('tasks/')) throw new ServerUnavailable('lost', error);
     if (isUnsent(error)) throw new ServerUnavailable('unreachable', error);
     const loss = await lossIn(error, live.transport);
-    // One broken stream is not yet the loss of the server.
+    // One broken stream does not mean that the server is lost.
     if (loss !== undefined) await this.#host.check(live, loss.message);
-    // An error that comes with the loss of the server is the loss.
+    // An error during the loss of the server counts as the loss.
     if (loss !== undefined || !this.isUp(live)) throw new ServerUnavailable('lost', loss ?? error);
     throw error;
   }
 
-  /** Sends on a connection that is up; errors come as they are. */
+  /** Sends on a live connection; errors are passed on unchanged. */
   send(
     live: Live,
     method: string,
@@ -184,17 +184,17 @@ export class ServerChannel implements CallChannel {
     options: RequestOptions,
   ): Promise<Record<string, unknown>> {
     const { calls, filter } = this.#host;
-    // A call that an earlier run of the program began goes on, even if its tool has been hidden since.
+    // A call from before a restart continues even if its tool is hidden now.
     if (method === 'tools/call' && filter && !calls.isResumed(options.callId)) filter.assertShown(params);
     if (method === 'tools/call' && options.callId !== undefined) return live.peer.request(method, params, options);
-    // A server asks nothing because of a ping or of a request about a task.
+    // Pings and task requests cause no questions.
     const isOther = options.callId === undefined && method !== 'ping' && !method.startsWith('tasks/');
     const done = isOther ? calls.beginOther() : (): void => {};
     const result = await live.peer.request(method, params, options).finally(done);
     return method === 'tools/list' ? this.#toolsOf(live, params, result) : result;
   }
 
-  /** A page of tools, without those that are hidden, or that the specification wants left out. */
+  /** A page of tools, without hidden ones and those that the specification excludes. */
   #toolsOf({ peer, transport }: Live, params: Params, read: Params): Params {
     this.#toolFacts.learn(read['tools']);
     const page = this.#host.filter?.shownOf(read, params) ?? read;
@@ -280,7 +280,7 @@ function callMeta(capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Rec
   return { [LOG_LEVEL_KEY]: 'info', [CLIENT_CAPABILITIES_KEY]: plain };
 }
 
-/** Why an error means that the answer will never come on this connection. */
+/** Why an error means that the answer will never arrive on this connection. */
 async function lossIn(error: unknown, transport: ServerTransport): Promise<ServerFailure | undefined> {
   if (isBrokenWire(error)) return error instanceof ServerFailure ? error : closed(messageOf(error));
   if (!(error instanceof ConnectionClosed)) return undefined;

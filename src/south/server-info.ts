@@ -15,7 +15,7 @@ export function offerOf(peer: Peer): TaskOffer | undefined {
   return taskOffer(peer.isModern, capabilitiesOf(peer));
 }
 
-/** How a connected server introduced itself. */
+/** The information about a connected server. */
 export function infoOf(peer: Peer): ServerInfo {
   const { introduction } = peer;
   const offer = offerOf(peer);

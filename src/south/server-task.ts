@@ -5,7 +5,7 @@ import { isObject } from '../lib/values.ts';
 
 /**
  * The two generations of native tasks. `core` is part of the 2025-11-25 protocol: the client asks for a task, and fetches
- * its result with `tasks/result`. `extension` is `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` tells
+ * its result with `tasks/result`. `extension` is `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` returns
  * everything, questions included.
  */
 export type TaskGeneration = 'core' | 'extension';
@@ -43,7 +43,7 @@ export function taskOffer(modern: boolean, capabilities: Record<string, unknown>
 
 /** Reads a task as either generation writes it. */
 export function readServerTask(value: unknown, from: string): ServerTask {
-  if (!isObject(value)) throw new ProtocolViolation(`the server's answer to ${from} is no task`);
+  if (!isObject(value)) throw new ProtocolViolation(`the server's answer to ${from} is not a task`);
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = value;
   if (typeof taskId !== 'string' || taskId === '') {
     throw new ProtocolViolation(`the server's answer to ${from} is a task without a taskId`);

@@ -6,7 +6,7 @@ import { listen, type Listening } from './peer/listening.ts';
 import type { Peer } from './peer/peer.ts';
 import { capabilitiesOf } from './server-info.ts';
 
-/** How long a server may take to accept a subscription that is renewed. */
+/** How long a server may take to accept a renewed subscription. */
 const RENEW_MS = 60_000;
 
 /**

@@ -31,7 +31,7 @@ export interface ReceiverHooks {
     about: Asker & Pick<IncomingQuestion, 'withdrawn'> & { timeoutMs: number },
     onOpen: () => void,
   ) => Promise<Answer>;
-  /** Whether the server was told that it may ask this with a task. */
+  /** Whether the capability to ask this with a task was declared to the server. */
   accepts: (kind: InteractionKind) => boolean;
   /** Sends `notifications/tasks/status`. */
   notify: (task: ServerTask) => void;
@@ -64,8 +64,8 @@ interface Held {
 
 /**
  * The tasks that we keep for one server: questions that it asked with a `task`, so that it can fetch the answer later. A task
- * is working until its question is open, then input_required. Unlike for tasks of our clients, the time goes on while the
- * question waits: the server has set the ttl, and after that the task is removed.
+ * is working until its question is open, then input_required. Unlike in tasks of our clients, the clock keeps running while the
+ * question waits: the server has set the TTL, after which the task is removed.
  */
 export class TaskReceiver {
   readonly #held = new Map<string, Held>();
@@ -94,7 +94,7 @@ export class TaskReceiver {
     }
   }
 
-  /** The server is gone: all tasks end and are removed. */
+  /** The server is lost: all tasks end and are removed. */
   clear(reason: string): void {
     const all = [...this.#held.values()];
     this.#held.clear();
@@ -164,7 +164,7 @@ export class TaskReceiver {
     };
   }
 
-  /** A cursor is valid even if the task that it points to is gone. */
+  /** A cursor stays valid after the removal of its task. */
   #placeOf(cursor: unknown): number {
     const text = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : '';
     const place = Number(/^after:([1-9]\d*)$/.exec(text)?.[1]);
@@ -201,7 +201,7 @@ export class TaskReceiver {
     }
   }
 
-  /** Otherwise the request is answered like any other, as the protocol says. */
+  /** Otherwise the request is answered normally, as the protocol requires. */
   #isAskedAsTask(method: string, params: Params): boolean {
     const kind = kindOf(method);
     return kind !== undefined && 'task' in params && this.#hooks.accepts(kind);
@@ -250,7 +250,7 @@ function shown(task: Task): ServerTask {
   };
 }
 
-/** The error in place of a result. */
+/** The error instead of a result. */
 function failureOf(task: Task): RpcError {
   const { status, statusMessage, ttlMs } = task;
   const error = errorOfTask(task);

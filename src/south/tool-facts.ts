@@ -11,13 +11,13 @@ interface Facts {
 
 const UNKNOWN: Facts = { taskSupport: 'forbidden', headers: [] };
 
-/** A server may list tools without end, page by page. */
+/** A server may list tools endlessly. */
 const MAX_TOOLS = 10_000;
 const MAX_NAME = 1024;
 
 type Ask = (params: { cursor?: string }) => Promise<Record<string, unknown>>;
 
-/** How each tool is called, from the list of tools; kept until the list changes. */
+/** How to call each tool, according to the tool list; cached until the list changes. */
 export class ToolFacts {
   readonly #known = new Map<string, Facts>();
   #reading: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class ToolFacts {
     return reading;
   }
 
-  /** Learns from a page of the list that was read for another purpose. */
+  /** Uses a page of the list that was read for another purpose. */
   learn(tools: unknown): void {
     if (!Array.isArray(tools)) return;
     for (const tool of tools) {

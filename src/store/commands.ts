@@ -1,4 +1,4 @@
-/** Looks at a store, or removes what is over from it: a file, or a database. What is for PostgreSQL is loaded on use. */
+/** Inspects or prunes a store, a file or a database. The PostgreSQL parts are loaded on use. */
 
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import type { AuditToRead } from './audit/to-read.ts';

@@ -3,7 +3,7 @@ import type { StoreError } from './store-error.ts';
 /** Shared: a fast call must not allocate a promise. */
 export const NOTHING_QUEUED: Promise<void> = Promise.resolve();
 
-/** What waits until changes are durable. */
+/** A promise that settles when changes are durable. */
 export interface PendingCommit {
   promise: Promise<void>;
   resolve: () => void;
@@ -17,7 +17,7 @@ export function newPendingCommit(): PendingCommit {
     resolve = yes;
     reject = no;
   });
-  // Callers that await it get the error; one that went away must not crash the process. The error is logged.
+  // Callers that await it get the error; an unobserved rejection must not crash the process. The error is logged.
   promise.catch(() => {});
   return { promise, resolve, reject };
 }

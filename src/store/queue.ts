@@ -25,7 +25,7 @@ export type Change =
 
 interface Aside {
   put: Put;
-  /** The size of its row when it was last tried. */
+  /** The size of its row at the last attempt. */
   bytes: number;
 }
 
@@ -45,7 +45,7 @@ export class ChangeQueue {
   put(put: Put): void {
     const key = keyOf(put);
     const aside = this.#aside.get(key);
-    // A newer version is hardly smaller; trying each one would cost as much as the first.
+    // A newer version is hardly smaller, and each attempt would cost as much as the first.
     if (aside === undefined) this.#append(put);
     else aside.put = put;
   }
@@ -65,7 +65,7 @@ export class ChangeQueue {
     this.#aside.set(keyOf(put), { put, bytes });
   }
 
-  /** Requeues changes that fit into so many bytes, the smallest first, but at most `most` bytes after the first. */
+  /** Requeues changes that fit into `room` bytes, smallest first, but at most `most` bytes after the first. */
   takeBack(room: number, most: number): void {
     let taken = 0;
     for (const [key, { put, bytes }] of [...this.#aside].toSorted(([, a], [, b]) => a.bytes - b.bytes)) {
@@ -76,13 +76,13 @@ export class ChangeQueue {
     }
   }
 
-  /** Whether a change of that session waits, or of no session; without an id, any at all. */
+  /** Whether a change of that session, or of no session, is queued; without an id, any change. */
   has(sessionId: string | undefined): boolean {
     for (const change of this.#changes.values()) if (concerns(change, sessionId)) return true;
     return this.isAside(sessionId);
   }
 
-  /** Whether something of that session is set aside, or of no session; without an id, anything at all. */
+  /** Whether a change of that session, or of no session, is set aside; without an id, any change. */
   isAside(sessionId: string | undefined): boolean {
     if (sessionId === undefined) return this.#aside.size > 0;
     for (const { put } of this.#aside.values()) if (concerns(put, sessionId)) return true;
@@ -97,7 +97,7 @@ export class ChangeQueue {
     return this.#changes.values();
   }
 
-  /** Has a key of its own: a session put again later must not undo that the old one's rows go. */
+  /** Has a separate key: a session that is put again must not undo the deletion of the old rows. */
   #dropSession(id: string): void {
     for (const [key, change] of this.#changes) {
       if (change.op === 'put' && ownerOf(change) === id) this.#changes.delete(key);
@@ -127,7 +127,7 @@ function keyOf(change: Change): string {
   }
 }
 
-/** Whether a session must know that a change was not made: it is its own, or one of all sessions. */
+/** Whether a failed change concerns a session: it is its own, or one of all sessions. */
 export function concerns(change: Change, sessionId: string | undefined): boolean {
   const owner = ownerOf(change);
   return sessionId === undefined || owner === undefined || owner === sessionId;

@@ -21,7 +21,7 @@ export interface UnreadableRecord {
   reason: string;
 }
 
-/** The fields without which a record of each kind means nothing, and their types. */
+/** The required fields of each kind of record, and their types. */
 const REQUIRED: Record<RecordKind, Record<string, 'string' | 'number' | 'object'>> = {
   session: {
     id: 'string',

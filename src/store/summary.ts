@@ -1,19 +1,19 @@
-/** What the commands for stores tell of them. */
+/** The output of the store commands. */
 
 import type { RecordKind } from './queue.ts';
 
 export interface KindSummary {
   count: number;
-  /** Moments; absent where there are none. */
+  /** Times; absent without records. */
   oldest?: number;
   newest?: number;
 }
 
-/** Subscriptions are a part of their sessions, and older stores have no table for them. */
+/** Subscriptions belong to their sessions, and older stores have no table for them. */
 export type ShownKind = Exclude<RecordKind, 'subscription'>;
 
 interface Summary {
-  /** On disk, with all that belongs to it. */
+  /** The size on disk, including auxiliary files. */
   bytes: number;
   schemaVersion: number;
   kinds: Record<ShownKind, KindSummary>;
@@ -22,13 +22,13 @@ interface Summary {
 
 export interface FileSummary extends Summary {
   file: string;
-  /** The gateway that has it. */
+  /** The gateway that uses the store. */
   usedBy?: { pid?: number };
 }
 
 export interface UsingGateway {
   id: string;
-  /** Where others reach it. */
+  /** Its address for other gateways. */
   address?: string;
   renewedMsAgo: number;
 }
@@ -36,7 +36,7 @@ export interface UsingGateway {
 export interface DatabaseSummary extends Summary {
   /** Without secrets. */
   database: string;
-  /** Those whose leases hold. */
+  /** The gateways with valid leases. */
   gateways: UsingGateway[];
 }
 
@@ -44,9 +44,9 @@ export type StoreSummary = FileSummary | DatabaseSummary;
 
 export interface PruneRules {
   now: number;
-  /** Sessions without an unfinished task that were last active before go, with all that is theirs. */
+  /** Removes sessions without unfinished tasks that were last active before this time, with all their data. */
   idleBefore: number;
-  /** Removes ended tasks whose time is over, and those that ended before this moment. */
+  /** Removes expired tasks, and tasks that ended before this time. */
   endedBefore?: number;
   /** `cluster.leaseMs` */
   leaseMs: number;

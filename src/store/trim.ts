@@ -1,6 +1,6 @@
-/** How the records of a session are made to fit, on every engine. */
+/** The limits for trimming a session, for every engine. */
 
-/** So many bytes are kept of each kind, the newest first; a single record may take as much. */
+/** The bytes kept of each kind, newest first; also the limit of a single record. */
 export const SHARE = { events: 1 / 4, questions: 1 / 4, tasks: 1 / 2 };
 
 export const TOO_LARGE = 'the task was too large to be restored (limits.sessionBytes)';

@@ -13,7 +13,7 @@ import type { EndedTask } from '../core/task/task.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { Tracer } from './traces/tracer.ts';
 
-/** The observer of a gateway: passes what it is told to metrics and traces, whichever of them is in use. */
+/** The observer of a gateway: forwards events to metrics and traces, if in use. */
 export class Telemetry implements Observer {
   metrics: Metrics | undefined;
   tracer: Tracer | undefined;

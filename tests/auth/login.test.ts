@@ -469,7 +469,7 @@ test('A-N, W-7: an issuer that is away, or does not accept the gateway, is expla
   issuer.tokenAnswer = { status: 401, body: { error: 'invalid_client' } };
   const page = await visitor.arrive({ code: 'c', state });
   expect(page.text).toMatch(
-    /Nobody can sign in with Example now, because it answered invalid_client.*meanwhile doctor/,
+    /Sign-in with Example is not possible now, because it answered invalid_client.*meanwhile doctor/,
   );
   const next = await attempt(visitor, issuer);
   issuer.tokenAnswer = { status: 502, body: 'gone' };

@@ -129,7 +129,7 @@ test('W-3, W-5: a result of 10 MB is offered as a file, and does not fill the pa
   const page = await stage.signedIn(gateway, '/s/office?tool=huge');
   await page.getByRole('button', { name: 'Connect and list tools' }).click();
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByText('is too large to be shown here').waitFor();
+  await page.getByText('is too large to show here').waitFor();
   expect(await page.locator('.inline-call').textContent()).toContain('(10.0 MB)');
   const save = async (button: string | RegExp): Promise<string> => {
     const [file] = await Promise.all([
@@ -138,7 +138,7 @@ test('W-3, W-5: a result of 10 MB is offered as a file, and does not fill the pa
     ]);
     return readFile(await file.path(), 'utf8');
   };
-  const { content } = JSON.parse(await save('Download it')) as { content: { text: string }[] };
+  const { content } = JSON.parse(await save('Download the result')) as { content: { text: string }[] };
   expect(content[0]?.text).toHaveLength(10 * 1024 * 1024);
   expect(await page.evaluate<number>('document.body.textContent.length')).toBeLessThan(20_000);
 }, 40_000);
@@ -289,12 +289,12 @@ test('W-7: a list that is on its way when another person signs in does not reach
   await go(page, '/work');
   await page.evaluate('window.isBen = true');
   await signInAgain(page, BEN, '/work');
-  await page.getByText('Nothing has run yet').waitFor();
+  await page.getByText('No calls yet').waitFor();
   await page.evaluate('window.release()');
   await go(page, '/timeline');
   await page.getByText('No calls').waitFor();
   await go(page, '/work');
-  await page.getByText('Nothing has run yet').waitFor();
+  await page.getByText('No calls yet').waitFor();
   expect(await rows(page)).toBe(0);
 });
 
@@ -310,12 +310,12 @@ test('W-7: a window follows the person who signs in in another one', async () =>
   await other.getByText('what only Ada sees').first().waitFor();
   await other.getByRole('button', { name: 'Sign out' }).click();
   await enter(other, BEN);
-  await other.getByText('Nothing waits for you').waitFor();
+  await other.getByText('No open questions').waitFor();
   // The next request of the first window shows whose it is now.
   await go(page, '/servers');
   await page.getByText('ben', { exact: true }).waitFor();
   await go(page, '/inbox');
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('No open questions').waitFor();
 });
 
 test('W-8: a person who finds nothing starts the demo, answers it, and removes it', async () => {

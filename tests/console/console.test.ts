@@ -28,7 +28,7 @@ beforeEach(() => {
 test('W-2: a form with every type of field is filled in and sent', async () => {
   const scene = await stage.scene();
   const page = await stage.signedIn(scene.gateway);
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('No open questions').waitFor();
   await call(scene, 'order');
   // It comes up by itself, since there is room for it.
   await page.getByText('Take your time.').first().waitFor();
@@ -307,8 +307,8 @@ test('W-7: nothing that a server sends becomes markup, wherever it is shown', as
   };
   await safe('the question');
   await page.getByRole('button', { name: 'Send answer' }).click();
-  await page.getByText('See what became of constructor').first().click();
-  await page.getByText('Error of the tool').waitFor();
+  await page.getByText('Show the outcome of constructor').first().click();
+  await page.getByText('Error from the tool').waitFor();
   await page.getByText('This image cannot be shown').waitFor();
   await safe('the result');
   await go(page, '/s/office');
@@ -377,7 +377,7 @@ test('W-3: a call is followed live and cancelled', async () => {
   await page.getByRole('button', { name: 'Cancel the call' }).click();
   await page.getByRole('article').getByText('Cancelled', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Failed', exact: true }).click();
-  await page.getByText('No call matches').waitFor();
+  await page.getByText('No matching calls').waitFor();
 });
 
 test('W-8: everything is done by keyboard alone', async () => {
@@ -430,7 +430,7 @@ test('W-7: the next person sees and finds nothing of the one before', async () =
   await signInAgain(page, ADA, '/inbox');
   await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada Lovelace');
   await signInAgain(page, BEN, '/inbox');
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('No open questions').waitFor();
   await signInAgain(page, ADA, '/inbox');
   await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
 });
@@ -550,7 +550,7 @@ test('G-5: the audit page lists what happened, follows it live, and filters it',
   await row(/office show/).waitFor({ state: 'hidden' });
   await row(/question asked.*office approve/).waitFor();
   await page.getByLabel('Kind').selectOption({ label: 'Servers' });
-  await page.getByText('No line matches').waitFor();
+  await page.getByText('No matching lines').waitFor();
   await page.getByLabel('Kind').selectOption({ label: 'Questions' });
   // A line leads to what the history has of it.
   await row(/question asked/)

@@ -112,7 +112,7 @@ test(
     await page.goto(address);
     await page.getByRole('button', { name: 'Sign in with Example' }).click();
     await signInAt(page, 'viewer');
-    await page.getByText('You can look at everything here').waitFor();
+    await page.getByText('Your account has read-only access').waitFor();
     await isAccessible(page, 'the console of somebody who only looks');
   },
 );

@@ -63,7 +63,7 @@ test('L-2: the packed package runs with npx; a copy in the cache of npx is not l
   const [copy = ''] = await readdir(cache);
   const link = typed(project, `${join(cache, copy, 'node_modules/.bin/meanwhile')} link cursor --yes`);
   expect(await link.code).toBe(2);
-  expect(link.said()).toContain('install it first: npm install -g meanwhile');
+  expect(link.said()).toContain('install it first (npm install -g meanwhile)');
 });
 
 test('C-1: the first call, with the command of the page', PATIENT, async () => {

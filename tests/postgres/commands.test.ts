@@ -175,7 +175,7 @@ test('G-5: the audit record of a database is read without a gateway, and one of 
   await admin.script('DROP TABLE meanwhile.audit');
   const none = await audit();
   expect(none).toMatchObject({ code: 0, stdout: '' });
-  expect(none.stderr).toContain(`no lines match, at ${name()}`);
+  expect(none.stderr).toContain(`no matching lines in ${name()}`);
   expect(all.stdout + none.stderr).not.toContain('hunter2');
 });
 

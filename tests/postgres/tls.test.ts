@@ -87,7 +87,7 @@ describe('TLS', () => {
     // Another name of the same machine.
     expect(await hasTls(`sslmode=verify-ca&${CA}`, undefined, '127.1')).toEqual({ ssl: true });
     expect(await hasTls(`sslmode=verify-full&${CA}`, undefined, '127.1')).toMatch(
-      /does not match certificate.*; the certificate of the server is for another host: give one of its names in the URL/,
+      /does not match certificate.*; the server's certificate is for another host: use a host name from the certificate in the URL/,
     );
   });
 
@@ -105,7 +105,7 @@ describe('TLS', () => {
       expect(await query(`${plain.url()}?sslmode=${mode}`, HAS_TLS)).toEqual({ ssl: false });
     for (const mode of ['require', 'verify-ca', 'verify-full'])
       expect(await query(`${plain.url()}?sslmode=${mode}`, HAS_TLS)).toMatch(
-        new RegExp(`offers no TLS, which sslmode=${mode} needs; turn it on in the server .*sslmode=disable`),
+        new RegExp(`does not offer TLS, which sslmode=${mode} requires; enable TLS on the server .*sslmode=disable`),
       );
   });
 
@@ -139,7 +139,7 @@ describe('TLS', () => {
     // Its reason is lost now and then with the connection, which it closes at once.
     await expect
       .poll(async () => hasTls(`sslmode=require&${foreign}`, 'carol'))
-      .toMatch(/; the server does not accept the certificate of this gateway, .*sslcert and sslkey/);
+      .toMatch(/; the server rejects the certificate of this gateway, .*sslcert and sslkey/);
   });
 
   it('K-1: a file that is not there, or not what it should be, is named', async () => {
@@ -148,7 +148,7 @@ describe('TLS', () => {
       [`sslrootcert=${missing}`, `sslrootcert ${missing} cannot be read: ENOENT`],
       [`sslcert=${missing}&sslkey=${file('client.key')}`, `sslcert ${missing} cannot be read: ENOENT`],
       [`${CERTIFICATE}&sslkey=${missing}`, `sslkey ${missing} cannot be read: ENOENT`],
-      [`sslrootcert=${file('server.key')}`, `sslrootcert ${file('server.key')} is not a certificate in PEM`],
+      [`sslrootcert=${file('server.key')}`, `sslrootcert ${file('server.key')} is not a PEM certificate`],
       [`${CERTIFICATE}&sslkey=${file('server.key')}`, `sslkey ${file('server.key')} cannot be used with sslcert`],
       [`${CERTIFICATE}&sslkey=${file('client.crt')}`, `sslkey ${file('client.crt')} cannot be used with sslcert`],
     ] as const) {
@@ -226,7 +226,7 @@ describe('several hosts', () => {
     expect(await query(any, PORT)).toEqual({ port: plain.port });
     expect(await query(`${any}?target_session_attrs=read-write`, PORT)).toEqual({ port: server.port });
     const all = `${any}?target_session_attrs=standby`;
-    expect(await query(all, PORT)).toMatch(/no host of the URL is what target_session_attrs asks for; check that/);
+    expect(await query(all, PORT)).toMatch(/no host of the URL matches target_session_attrs; check that/);
     const db = await Database.open(`${any}?target_session_attrs=read-write`);
     try {
       await db.connectAll();

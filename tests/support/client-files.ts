@@ -230,7 +230,7 @@ export const NOT_UNDERSTOOD: readonly (Sample & { problem: string })[] = [
     client: 'cursor',
     what: 'a key twice',
     text: '{"mcpServers": {}, "mcpServers": {}}',
-    problem: '"mcpServers" is there twice',
+    problem: '"mcpServers" occurs twice',
   },
   { client: 'claude-code', what: 'comments', text: '{ // no\n}', problem: 'a comment, which JSON does not have' },
   { client: 'gemini', what: 'a last comma', text: '{ "ui": {}, }', problem: "a comma before '}'" },

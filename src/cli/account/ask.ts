@@ -4,7 +4,7 @@ import { hostOf } from '../../lib/host-of.ts';
 import { openLink } from '../terminal/open-link.ts';
 import type { Screen } from '../terminal/screen.ts';
 
-/** Shows the link, and opens it; whatever comes of that, the person can open it, too. */
+/** Shows the link and opens it; if that fails, the person can open it. */
 export async function askToSignIn(
   screen: Screen,
   { server, issuer, scopes, url }: Pick<NeededSignIn, 'server' | 'issuer' | 'scopes'> & { url: string },
@@ -16,5 +16,5 @@ export async function askToSignIn(
   screen.note(url);
   const trouble = browser ? await openLink(url) : undefined;
   if (trouble !== undefined) screen.note(`The browser could not be opened (${trouble}): open the link yourself.`);
-  screen.live?.show('waiting until you have signed in');
+  screen.live?.show('waiting for you to sign in');
 }

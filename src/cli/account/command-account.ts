@@ -1,4 +1,4 @@
-/** The account that a command uses a server with. Nothing is loaded before the server asks who its client is. */
+/** The account with which a command uses a server. Loaded only when the server requires authorization. */
 
 import type { AccountTokens, HttpServerConfig, SignIn } from '../../core/ports.ts';
 import type { Config } from '../../config/schema.ts';
@@ -10,7 +10,7 @@ import type { OwnAccounts } from '../../main.ts';
 import { Failure } from '../failure.ts';
 import type { FoundServer } from '../server/find-server.ts';
 
-/** A server that refuses after each sign-in is given up. */
+/** The limit for servers that still refuse after each sign-in. */
 const MAX_SIGN_INS = 3;
 
 export interface CommandAccountParts {
@@ -18,7 +18,7 @@ export interface CommandAccountParts {
   config: HttpServerConfig;
   /** Opens the accounts in the store. */
   open: () => Promise<OwnAccounts>;
-  /** Leads the person to the page. Absent if nobody can be asked. */
+  /** Leads the person to the page. Absent if no person can be asked. */
   ask?: ((signIn: NeededSignIn & { url: string }) => Promise<void>) | undefined;
 }
 
@@ -39,7 +39,7 @@ export class CommandAccount {
           const { server, config } = this.#parts;
           this.#tokens ??= accounts.tokens({ principal, server, config });
           const after = await this.#tokens.refused(token, challenge);
-          // A connection that is being made has a time limit, which people need not keep.
+          // Connecting has a time limit, which must not apply to people.
           if (after.then !== 'sign_in' || !this.#isConnected || this.#parts.ask === undefined) return after;
           await this.#signIn(after.signIn);
           return { then: 'retry' };
@@ -49,7 +49,7 @@ export class CommandAccount {
     };
   }
 
-  /** Connects; again after each sign-in that the server wants before. */
+  /** Connects, and retries after each sign-in that the server requires. */
   async connect<T>(connect: () => Promise<T>): Promise<T> {
     for (let signIns = 0; ; signIns += 1) {
       try {
@@ -82,7 +82,7 @@ export class CommandAccount {
     let stop = (): void => {};
     const done = new Promise<void>((resolve, reject) => {
       const late = setTimeout(
-        () => reject(new Failure('unanswered', `nobody signed in to ${server} in time`)),
+        () => reject(new Failure('unanswered', `the sign-in to ${server} was not completed in time`)),
         Math.min(2 ** 31 - 1, Math.max(0, signIn.expiresAt - Date.now())),
       );
       const forget = accounts.watch((who, where) => {

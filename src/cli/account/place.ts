@@ -1,4 +1,4 @@
-/** Where the accounts at servers are: at a running gateway, or in its store while none is running. */
+/** Where accounts on servers are managed: at a running gateway, or in its store if none is running. */
 
 import type { Account, NeededSignIn } from '../../lib/api-items.ts';
 import { openAccounts } from '../../main.ts';
@@ -15,10 +15,10 @@ export interface AccountPlace {
   principal: string;
   operator: boolean;
   begin(server: string): Promise<NeededSignIn>;
-  /** Whether the sign-in has ended, somehow. */
+  /** Whether the sign-in was completed or has expired. */
   isOver(id: string): Promise<boolean>;
   list(): Promise<Account[]>;
-  /** `false` if there was nothing to end. */
+  /** `false` if there was no account. */
   signOut(server: string): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export async function openPlace(line: CommandLine): Promise<AccountPlace> {
     const api = await ApiClient.open(async () => findGateway(line));
     return atGateway(api, await api.get<Me>('me'));
   } catch (error) {
-    // A gateway that was named is meant.
+    // An explicitly named gateway is required.
     const isNone = error instanceof Failure && error.code === 'unreachable' && line.flags.url === undefined;
     if (!isNone) throw error;
     return inStore(line);
@@ -66,8 +66,8 @@ async function inStore(line: CommandLine): Promise<AccountPlace> {
     const found = config.servers.get(server);
     if (found !== undefined && 'url' in found) return found;
     const names = [...config.servers].flatMap(([name, each]) => ('url' in each ? [name] : []));
-    const list = names.length === 0 ? 'it has none with a URL' : `those with a URL are ${names.join(', ')}`;
-    const why = found === undefined ? 'is not in the config file' : 'is a command, where nobody signs in';
+    const list = names.length === 0 ? 'no server in it has a URL' : `the servers with a URL are ${names.join(', ')}`;
+    const why = found === undefined ? 'is not in the config file' : 'is a command, which needs no sign-in';
     throw new Failure('config', `'${server}' ${why}; ${list}`);
   };
   return {
@@ -81,8 +81,8 @@ async function inStore(line: CommandLine): Promise<AccountPlace> {
       if (!isShared && (Object.keys(tokens).length > 0 || issuers.length > 0)) {
         throw new Failure(
           'refused',
-          `no gateway is running, so it is not known for whom to sign in: the config has auth.tokens or auth.issuers, and each ` +
-            `person has their own account. Start it with meanwhile serve, then: meanwhile login ${server} --token TOKEN`,
+          `no gateway is running, so the user is unknown: with auth.tokens or auth.issuers in the config, each user has their ` +
+            `own account. Start the gateway with meanwhile serve, then: meanwhile login ${server} --token TOKEN`,
         );
       }
       const signIn = await asFailure(accounts.signIn({ principal, server, config: found }));
@@ -92,7 +92,7 @@ async function inStore(line: CommandLine): Promise<AccountPlace> {
     list: async () => (await accounts.list()).map((account) => ({ ...account, scopes: [...account.scopes] })),
     signOut: async (server) => {
       const isOut = await asFailure(accounts.signOut(principal, server));
-      // Whoever has the store may end what everybody shares.
+      // A user with access to the store may end shared accounts.
       return (await asFailure(accounts.signOut('*', server))) || isOut;
     },
     close,

@@ -10,8 +10,8 @@ export function described(account: Account): string {
 }
 
 export function validity({ renewable, expiresAt }: Account): string {
-  if (renewable) return 'renewed by itself';
-  return expiresAt === undefined ? 'until the server refuses it' : `until ${minute(expiresAt)}`;
+  if (renewable) return 'renewed automatically';
+  return expiresAt === undefined ? 'until the server rejects it' : `until ${minute(expiresAt)}`;
 }
 
 const minute = (moment: number): string => `${isoTime(moment).slice(0, 16).replace('T', ' ')} UTC`;

@@ -96,7 +96,7 @@ test('C-3: a schema without properties takes anything, one that says so takes no
   expect(toolArguments({ type: 'object' }, parseArguments(['a=1']))).toEqual({ args: { a: '1' } });
   const closed = { type: 'object', properties: {}, additionalProperties: false };
   expect(toolArguments(closed, parseArguments(['a=1']))).toEqual({
-    mistakes: ["there is no argument 'a'; it takes none"],
+    mistakes: ["there is no argument 'a'; it takes no arguments"],
   });
   const open = { type: 'object', properties: { a: { type: 'integer' } }, additionalProperties: true };
   expect(toolArguments(open, parseArguments(['a=1', 'b=1']))).toEqual({ args: { a: 1, b: '1' } });

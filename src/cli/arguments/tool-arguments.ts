@@ -56,5 +56,5 @@ function isList(property: Schema | undefined, root: Schema): boolean {
 }
 
 function suggestion(key: string, known: readonly string[]): string {
-  return known.length === 0 ? '; it takes none' : didYouMean(key, known);
+  return known.length === 0 ? '; it takes no arguments' : didYouMean(key, known);
 }

@@ -68,7 +68,7 @@ function exactly(text: string, whole: boolean): Found {
   if (whole ? Number.isSafeInteger(value) : Number.isFinite(value)) return { value };
   const limit = whole
     ? `whole numbers are exact up to ${Number.MAX_SAFE_INTEGER}, or with all their digits`
-    : 'it is larger than any number';
+    : 'it exceeds the largest number';
   return {
     changed: `${text} would arrive as another value: ${limit}; send it as a text, in quotes: key:='"${text}"', or in --args`,
   };

@@ -1,4 +1,4 @@
-/** Where the lines of the audit record come from: a running gateway, or the store of one that does not run. */
+/** The source of audit lines: a running gateway, or the store if none is running. */
 
 import type { AuditLine } from '../../lib/api-items.ts';
 import { codeOf } from '../../lib/log.ts';
@@ -20,9 +20,9 @@ export interface AuditFilters {
 
 interface AuditPage {
   items: AuditLine[];
-  /** The number to go on after. */
+  /** The number to continue after. */
   seq: number;
-  /** Present if lines after that number are there already, which may match. */
+  /** Present if there are already more lines that may match. */
   next?: string;
 }
 
@@ -31,7 +31,7 @@ export interface AuditSource {
   last(count: number): Promise<AuditLine[]>;
   /** Some lines after this number, the oldest first. A gateway ends a long search early: no lines and a `next`. */
   after(seq: number): Promise<AuditPage>;
-  /** Before another attempt after a failure; absent if nothing can be followed there. */
+  /** Called before a retry after a failure; absent if the source cannot be followed. */
   lookAgain?: () => Promise<void>;
   /** For people. */
   where: string;

@@ -1,4 +1,4 @@
-/** Tells what a principal may use, and which access rule says so. */
+/** Shows what a principal may use, and which access rule decides. */
 
 import { Access, type AccessRule, type Grant } from '../../core/access/access.ts';
 import { withContained } from '../../core/access/scopes.ts';

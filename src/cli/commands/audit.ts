@@ -15,7 +15,7 @@ import { fit, pad } from '../terminal/layout.ts';
 import { Screen } from '../terminal/screen.ts';
 import { parseMoment } from '../units.ts';
 
-/** How many lines are listed if the command line does not say. */
+/** The default number of listed lines. */
 const LISTED = 50;
 const MOST_LISTED = 10_000;
 /** How often new lines are looked for. */
@@ -27,7 +27,7 @@ export async function audit(line: CommandLine): Promise<number> {
   const [address, extra] = operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
   if (flags.stdio && (address !== undefined || flags.url !== undefined || flags.store !== undefined)) {
-    throw new UsageError('--stdio selects the store; leave out --url and --store');
+    throw new UsageError('--stdio selects the store; omit --url and --store');
   }
   const filters = filtersOf(flags);
   const limit = limitOf(flags);
@@ -60,7 +60,7 @@ function kindOf(given: string): AuditLine['kind'] {
   const found = AUDIT_KIND_NAMES.find((name) => name === given.replace('_', '-'));
   if (found !== undefined) return found.replace('-', '_') as AuditLine['kind'];
   throw new UsageError(
-    `--kind: there is no kind '${given}'${didYouMean(given, AUDIT_KIND_NAMES) || `; there are ${AUDIT_KIND_NAMES.join(', ')}`}`,
+    `--kind: there is no kind '${given}'${didYouMean(given, AUDIT_KIND_NAMES) || `; the kinds are ${AUDIT_KIND_NAMES.join(', ')}`}`,
   );
 }
 
@@ -69,7 +69,7 @@ function limitOf({ limit }: Flags): number | undefined {
   const count = /^\d+$/.test(limit) ? Number(limit) : NaN;
   if (count <= MOST_LISTED) return count;
   throw new UsageError(
-    `--limit: expected a whole number up to ${MOST_LISTED}, got '${limit}'; --json without it prints all lines`,
+    `--limit: expected a whole number up to ${MOST_LISTED}, got '${limit}'; --json without --limit prints all lines`,
   );
 }
 
@@ -85,16 +85,16 @@ async function* allLines(source: AuditSource): AsyncGenerator<string> {
 async function list(source: AuditSource, screen: Screen, limit: number): Promise<void> {
   const lines = limit === 0 ? [] : await source.last(limit);
   print(lines, screen);
-  if (lines.length === 0) screen.note(`no lines match, at ${source.where}`);
+  if (lines.length === 0) screen.note(`no matching lines in ${source.where}`);
 }
 
-/** Until it is stopped. A gateway that is away may come back. */
+/** Follows until stopped, even through restarts of the gateway. */
 async function follow(source: AuditSource, screen: Screen, limit: number): Promise<void> {
   const { lookAgain } = source;
   if (lookAgain === undefined) {
     throw new Failure(
       'unreachable',
-      `--follow needs a running gateway, and there is none; leave it out to list the lines in ${source.where}`,
+      `--follow requires a running gateway, and there is none; omit it to list the lines in ${source.where}`,
     );
   }
   const stop = new Stop(undefined);

@@ -95,7 +95,7 @@ async function findTool(session: ServerSession, name: string): Promise<Tool | un
 }
 
 /**
- * Prints the result of a tool. There are exit codes of their own for a tool error and for a call with unanswered
+ * Prints the result of a tool. There are separate exit codes for a tool error and for a call with unanswered
  * questions.
  */
 export async function showOutcome(
@@ -120,9 +120,9 @@ export async function showOutcome(
   return TOOL_ERROR;
 }
 
-const UNANSWERED = 'answer it with --answer, or call from a terminal';
+const UNANSWERED = 'use --answer, or call the tool from a terminal';
 
-/** A call is no success if a prepared answer did not fit or a question was left unanswered. */
+/** A call fails if a prepared answer was invalid or a question was left unanswered. */
 function answersMissing(
   { misfits, unanswered }: PreparedAnswers,
   { error, result }: { error?: string; result?: CallToolResult },

@@ -9,7 +9,7 @@ import { Screen } from '../terminal/screen.ts';
 export async function openConsole(line: CommandLine): Promise<number> {
   const [address, extra] = line.operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
-  // Before the browser is opened, which would tell less about what is wrong.
+  // Before opening the browser, which would show a less helpful error.
   const { api } = await openGateway(line, address);
   const screen = new Screen(line.flags);
   const link = linkTo(api.gateway);

@@ -38,7 +38,7 @@ interface DoctorTargets {
   disabled: readonly string[];
   /** Which config file the servers come from, if the person did not name it. */
   note?: string | undefined;
-  /** What is doubtful in the config file. */
+  /** Warnings about the config file. */
   warnings?: readonly string[];
   /** What is known without examining anything. */
   findings?: readonly Diagnosis[];
@@ -93,7 +93,7 @@ export async function doctor(line: CommandLine): Promise<number> {
   }
   if (stop.signal.aborted) {
     const missing = servers.filter((server) => !known.has(server)).map(labelOf);
-    screen.note(`meanwhile: interrupted${missing.length === 0 ? '' : `; not examined: ${missing.join(', ')}`}`);
+    screen.note(`meanwhile: interrupted${missing.length === 0 ? '' : `; not checked: ${missing.join(', ')}`}`);
     return EXIT_CODES.interrupted;
   }
   return [...known.values(), ...findings, ...issuers].every(isWell) ? RESULT : SOMETHING_WRONG;
@@ -135,12 +135,12 @@ async function serversFor(line: CommandLine): Promise<DoctorTargets> {
   const { issuers } = settings.auth;
   if (servers.size + disabled.length + linked.length + findings.length + issuers.length === 0)
     throw new UsageError(`there are no servers in ${file ?? 'the config file'}`);
-  if (flags.header !== undefined) throw new UsageError('--header needs a server to send it to');
+  if (flags.header !== undefined) throw new UsageError('--header requires a server');
   const all = [...servers].map(([name, server]) => configuredServer(name, server, settings));
   return { servers: [...all, ...linked], disabled, note: whereFrom(config), warnings, findings, settings };
 }
 
-/** What the linked clients start is examined like a server. */
+/** Linked clients are checked like servers. */
 async function linkedServers(): Promise<{ linked: FoundServer[]; findings: Diagnosis[] }> {
   const clients = await linkedClients();
   const nameOf = ({ title }: LinkedClient): string => `${title} (linked)`;
@@ -165,7 +165,7 @@ function withLinkFix({ linkedIn, config }: FoundServer, findings: Findings): Fin
 
 function whereFrom(config: ProgramConfig): string | undefined {
   const hint = configHint(config);
-  if (hint !== undefined) return `there is no config file, so only the demo server is examined; ${hint}`;
+  if (hint !== undefined) return `there is no config file, so only the demo server is checked; ${hint}`;
   return config.source === 'folder'
     ? `examining the servers of ${basename(config.file ?? '')} in this folder`
     : undefined;
@@ -205,7 +205,7 @@ const identityOf = (server: FoundServer): Pick<Diagnosis, 'server' | 'kind' | 'l
 });
 
 function unfinished(server: FoundServer): Diagnosis {
-  return { ...identityOf(server), problems: [{ problem: 'interrupted before the result was known' }] };
+  return { ...identityOf(server), problems: [{ problem: 'interrupted before the check finished' }] };
 }
 
 const isWell = ({ problems }: Pick<Findings, 'problems'>): boolean => problems.length === 0;

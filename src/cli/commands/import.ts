@@ -42,8 +42,8 @@ export async function importServers({ operands, flags }: CommandLine): Promise<n
     throw new Failure('unexpected', `${file}: ${messageOf(error)}`, {}, { cause: error });
   }
   screen.note(
-    'meanwhile doctor examines them; meanwhile link adds Meanwhile to the clients\n' +
-      'the clients still have these servers themselves: remove them there, or their tools are offered twice',
+    'check them with meanwhile doctor; add Meanwhile to the clients with meanwhile link\n' +
+      'the clients still have their own entries for these servers: remove them, or the clients list each tool twice',
   );
   return failed ? EXIT_CODES.unexpected : RESULT;
 }

@@ -1,4 +1,4 @@
-/** Lists the questions that wait at a running gateway, and answers them. */
+/** Lists the open questions of a running gateway, and answers them. */
 
 import { messageOf } from '../../lib/log.ts';
 import { cleanLine } from '../../lib/clean.ts';
@@ -49,11 +49,11 @@ function questionIn({ operands, flags }: CommandLine): string | undefined {
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
   if (id !== undefined && /^https?:/i.test(id))
     throw new UsageError(`give the address of the gateway with --url ${id}`);
-  if (id !== undefined && flags.follow) throw new UsageError('--follow is for all questions, not for one');
+  if (id !== undefined && flags.follow) throw new UsageError('--follow applies to all questions, not to a single one');
   if (flags.answer !== undefined && id === undefined) {
-    throw new UsageError(`--answer is for one question: meanwhile inbox <id> --answer '…'`);
+    throw new UsageError(`--answer applies to a single question: meanwhile inbox <id> --answer '…'`);
   }
-  if ((flags.answer?.length ?? 0) > 1) throw new UsageError('a question takes one --answer');
+  if ((flags.answer?.length ?? 0) > 1) throw new UsageError('only one --answer is allowed');
   return id;
 }
 
@@ -89,7 +89,7 @@ async function printAll({ api, screen, stop }: Inbox): Promise<number> {
   return RESULT;
 }
 
-/** Aborted on Ctrl-C and on signals: to stop is no failure. */
+/** Aborted on Ctrl-C and on signals: stopping is not a failure. */
 function endingOf(stop: Stop): AbortSignal {
   const controller = new AbortController();
   const end = (): void => controller.abort(new Failure('interrupted', 'interrupted'));
@@ -182,7 +182,7 @@ async function answerAll(box: Inbox, following: boolean): Promise<number> {
     if (waiting.every(({ id }) => seen.later.has(id))) {
       if (!following) return RESULT;
       screen.live?.show('waiting for questions');
-      screen.live?.update({ message: 'Ctrl-C ends' });
+      screen.live?.update({ message: 'Ctrl-C quits' });
       await open.change();
       screen.live?.hide();
       continue;
@@ -202,7 +202,7 @@ interface Seen {
   later: Set<string>;
 }
 
-/** Whether to go on. */
+/** Returns whether to continue. */
 async function askOne(
   { api, screen }: Inbox,
   prompter: Prompter,
@@ -213,7 +213,7 @@ async function askOne(
 ): Promise<boolean> {
   const ended = open.ended(id);
   try {
-    // With all that the list leaves out.
+    // Including the fields that the list omits.
     const question = await questionOf(api, id);
     const asked = await askQuestion(api, prompter, question, AbortSignal.any([ended, ending]));
     if (asked !== 'interrupted') seen[asked === 'later' ? 'later' : 'done'].add(id);
@@ -241,7 +241,7 @@ async function choose(
       label: `${placeOf(question)}: ${subjectOf(question)}`,
       hint: waitOf(question),
     })),
-    { value: undefined, label: 'None of them', hint: 'leave them open; also Esc' },
+    { value: undefined, label: 'None', hint: 'leave them open; also Esc' },
   ];
   const count = `${waiting.length}${more ? ' and more' : ''}`;
   const chosen = await prompter.choose(ending, `${count} open questions, oldest first`, options);

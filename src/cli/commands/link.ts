@@ -25,12 +25,12 @@ interface Link extends Change {
   isLinked: boolean;
 }
 
-/** What becomes of one client. */
+/** The outcome for one client. */
 type Outcome = { kind: 'change'; link: Link } | { kind: 'linked' } | { kind: 'problem'; problem: string };
 
 export async function link(line: CommandLine): Promise<number> {
   const { operands, flags } = line;
-  if (flags.all && flags.hub) throw new UsageError('either --all or --hub');
+  if (flags.all && flags.hub) throw new UsageError('--all and --hub exclude each other');
   if (flags.header !== undefined && flags.url === undefined) throw new UsageError('--header needs --url');
   const machine = thisMachine();
   const names = operands.length > 0 ? clientsNamed(operands) : presentClients(machine);
@@ -60,7 +60,8 @@ export async function link(line: CommandLine): Promise<number> {
     const records = new LinkRecords(machine);
     const linked = links.filter((each) => linkOne(each, records, screen));
     failed ||= linked.length < links.length;
-    if (linked.length > 0) screen.note('meanwhile doctor checks the entries; meanwhile unlink undoes the changes');
+    if (linked.length > 0)
+      screen.note('check the entries with meanwhile doctor; undo the changes with meanwhile unlink');
   }
   return failed ? EXIT_CODES.unexpected : RESULT;
 }
@@ -76,7 +77,7 @@ async function starter(line: CommandLine, screen: Screen): Promise<(endpoint: 'a
   const file = config.file === undefined ? undefined : resolve(config.file);
   if (file === undefined) {
     screen.note(
-      `there is no config file, so the clients get the demo server; ${configHint(config)}; meanwhile import creates one`,
+      `there is no config file, so clients get the demo server; ${configHint(config)}; meanwhile import creates one`,
     );
   }
   return (endpoint) => commandStart(program, endpoint, file);

@@ -11,7 +11,7 @@ import { parseDuration } from '../units.ts';
 
 const LOOK_MS = 500;
 
-/** Signs in at a server, and waits until that is done. */
+/** Signs in to a server, and waits until that is done. */
 export async function login(line: CommandLine): Promise<number> {
   const server = onlyServer(line, 'login');
   const { flags } = line;
@@ -23,7 +23,7 @@ export async function login(line: CommandLine): Promise<number> {
   try {
     const signIn = await stop.unless(place.begin(server));
     const { id, url } = signIn;
-    if (url === undefined) throw new Failure('refused', `${place.where} has no page to sign in on`);
+    if (url === undefined) throw new Failure('refused', `${place.where} has no sign-in page`);
     await askToSignIn(screen, { ...signIn, url }, { browser: !flags['no-browser'] });
     const account = await signedIn(place, server, id, stop);
     screen.live?.hide();
@@ -44,10 +44,10 @@ async function signedIn(place: AccountPlace, server: string, id: string, stop: S
   }
   const account = (await place.list()).find((each) => each.server === server && isOf(each, place));
   if (account !== undefined) return account;
-  throw new Failure('unanswered', `nobody has signed in to ${server} in time; try again`);
+  throw new Failure('unanswered', `the sign-in to ${server} was not completed in time; try again`);
 }
 
-/** The account of a server may belong to everybody. */
+/** The account may be shared by all users. */
 export const isOf = ({ principal }: Account, place: Pick<AccountPlace, 'principal'>): boolean =>
   principal === place.principal || principal === '*';
 

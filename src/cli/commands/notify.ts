@@ -10,7 +10,7 @@ import { table } from '../terminal/layout.ts';
 import { Screen } from '../terminal/screen.ts';
 import { showAge } from '../units.ts';
 
-/** As the API tells of them. */
+/** A notification in the API. */
 interface Notice {
   id: string;
   target: string;
@@ -47,7 +47,7 @@ function targetsIn(
 ): string[] {
   const names = Object.keys(given?.targets ?? {});
   if (names.length === 0) {
-    throw new Failure('config', `${file} has no targets; add some at meanwhile.notify.targets (docs/NOTIFY.md)`);
+    throw new Failure('config', `${file} has no targets; add them to meanwhile.notify.targets (docs/NOTIFY.md)`);
   }
   if (target === undefined) return names;
   if (names.includes(target)) return [target];
@@ -65,16 +65,16 @@ function described({ target, type, error, tookMs }: TestOutcome): string[] {
   return [target, type, error === undefined ? `sent in ${tookMs} ms` : `failed: ${cleanLine(error)}`];
 }
 
-/** Shows what waits at a running gateway, and what was given up. */
+/** Shows the queued and failed notifications of a running gateway. */
 async function list(line: CommandLine, address: string | undefined): Promise<number> {
   const { api } = await openGateway(line, address);
   const { items, dropped } = await api.get<{ items: Notice[]; dropped: number }>('notifications');
   const screen = new Screen(line.flags);
   if (screen.json) screen.printJson({ notifications: items, dropped });
-  else if (items.length === 0) screen.printOwn('No notification waits, and none has failed.');
+  else if (items.length === 0) screen.printOwn('No notifications are queued, and none have failed.');
   else screen.printOwn(table([['target', 'about', 'state', 'attempts', 'queued', 'last error'], ...items.map(row)]));
   if (!screen.json && dropped > 0) {
-    screen.printOwn(`${dropped} dropped since yesterday (UTC) before they were sent: too many waited.`);
+    screen.printOwn(`${dropped} dropped since yesterday (UTC) because too many were queued.`);
   }
   return RESULT;
 }

@@ -1,4 +1,4 @@
-/** Tells which rule decides on a call, and proposes rules. */
+/** Shows which rule decides on a call, and proposes rules. */
 
 import { mismatch, type Condition } from '../../core/policy/decide.ts';
 import { HINTS, hintsOf, type Hints } from '../../core/policy/hints.ts';
@@ -67,7 +67,7 @@ async function test(line: CommandLine, [server, tool, ...rest]: string[]): Promi
     return { index, rule, ...(failed !== undefined && { mismatch: failed }) };
   });
   const decisive = checked.find((each) => each.mismatch === undefined);
-  if ('problem' in read) screen.note(`the tools of ${server} cannot be read: ${read.problem}`);
+  if ('problem' in read) screen.note(`the tools of ${server} cannot be listed: ${read.problem}`);
   else if (listed === undefined)
     screen.note(
       `${server} lists no tool '${tool}'${didYouMean(
@@ -129,9 +129,9 @@ async function init(line: CommandLine): Promise<number> {
   const read = await Promise.all(
     [...servers].map(async ([name, config]) => ({ name, ...(await readTools(name, config, settings, flags, limit)) })),
   );
-  for (const each of read) if ('problem' in each) screen.note(`${each.name} is left out: ${each.problem}`);
+  for (const each of read) if ('problem' in each) screen.note(`skipping ${each.name}: ${each.problem}`);
   const sorted = read.flatMap((each) => ('tools' in each ? [sortTools(each.name, each.tools)] : []));
-  if (sorted.length === 0) throw new Failure('unreachable', 'the tools could not be read from any server');
+  if (sorted.length === 0) throw new Failure('unreachable', 'no server could list its tools');
   const { rules: proposed, text } = propose(sorted);
   if (screen.json) screen.printJson({ rules: proposed, servers: sorted });
   else {

@@ -19,7 +19,7 @@ export async function serve(line: CommandLine): Promise<number> {
 interface Started {
   running: HttpGateway;
   stopped: Promise<string>;
-  /** Other commands do not find the console any more. */
+  /** Removes the launch file, so that other commands no longer find the console. */
   forget: () => Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { Screen } from '../terminal/screen.ts';
 import { Board } from '../watch/board.ts';
 import { layOut, questionSection, serverSection, sessionSection, titleOf, workSection } from '../watch/view.ts';
 
-/** Shows what is running and waiting at a gateway now. */
+/** Shows the running calls, tasks and open questions of a gateway. */
 export async function status(line: CommandLine): Promise<number> {
   const [address, extra] = line.operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);

@@ -23,7 +23,7 @@ export async function stdio(line: CommandLine): Promise<number> {
   return code;
 }
 
-/** The servers that the client is to see as they are, if it is not to see the hub. */
+/** The servers that the client sees natively; `undefined` for the hub. */
 function nativeView(
   { flags }: CommandLine,
   { servers, settings }: Config,

@@ -36,9 +36,9 @@ export async function store(line: CommandLine): Promise<number> {
   const action = ACTIONS.get(name);
   if (action === undefined || extra !== undefined) throw new UsageError('expected meanwhile store [show|prune|export]');
   for (const [flag, only] of ONLY_OF) {
-    if (flags[flag] !== undefined && action !== only) throw new UsageError(`--${flag} is not for store ${name}`);
+    if (flags[flag] !== undefined && action !== only) throw new UsageError(`--${flag} does not apply to store ${name}`);
   }
-  if (flags.stdio && flags.store !== undefined) throw new UsageError('give either --stdio or --store');
+  if (flags.stdio && flags.store !== undefined) throw new UsageError('--stdio and --store exclude each other');
   const { settings } = await configFor(line, flags.stdio ? 'stdio' : 'http');
   return action(settings, flags);
 }

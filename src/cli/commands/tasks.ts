@@ -69,7 +69,7 @@ function withSessionHint(error: unknown, { client, flags }: ServerSession): unkn
   if (flags.session === client.sessionId) return error;
   const hint =
     flags.session === undefined
-      ? 'this server may keep tasks per session: give the session of the task with --session ID'
+      ? 'this server may keep tasks per session: pass the session of the task with --session ID'
       : `the server no longer knows the session '${cleanLine(flags.session)}' and its tasks`;
   const { kind, message, code, data } = error;
   return new TaskClientError(kind, `${message}\n${hint}`, { code, data });

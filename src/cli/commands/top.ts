@@ -14,7 +14,7 @@ import { parseDuration } from '../units.ts';
 
 const INTERVAL = '2s';
 
-/** Shows what a gateway does: once, or again and again on a terminal. */
+/** Shows the metrics of a gateway: once, or continuously on a terminal. */
 export async function top(line: CommandLine): Promise<number> {
   const { flags, operands } = line;
   const [address, extra] = operands;
@@ -32,7 +32,7 @@ export async function top(line: CommandLine): Promise<number> {
   return RESULT;
 }
 
-/** Until the person presses q or Ctrl-C. A gateway that is away may come back. */
+/** Runs until the person presses q or Ctrl-C, even through restarts of the gateway. */
 async function watch(gateway: GatewayLocation, first: Summary, intervalMs: number, { style }: Screen): Promise<void> {
   const where = shownBase(gateway.base);
   const stop = new Stop(undefined);

@@ -16,7 +16,7 @@ import { Screen } from '../terminal/screen.ts';
 interface Undo extends Change {
   name: ClientName;
   record: LinkRecord | undefined;
-  /** The file becomes what it was before `link`, byte for byte. */
+  /** The file is restored byte for byte to its state before `link`. */
   exact: boolean;
 }
 
@@ -50,12 +50,12 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
   }
   for (const undo of undos) showChange(undo, screen);
   await confirm(undos.length, flags, screen);
-  // In reverse: a folder that was made for one client may contain that of the next.
+  // In reverse: a folder created for one client may contain that of the next.
   for (const undo of undos.toReversed()) failed = !unlinkOne(undo, records, screen) || failed;
   return failed ? EXIT_CODES.unexpected : RESULT;
 }
 
-/** The person or the client took the entry out, or the file is gone, perhaps only for now. */
+/** The entry was removed by the person or the client, or the file is missing, possibly only temporarily. */
 function forget(record: LinkRecord, records: LinkRecords, title: string, isNamed: boolean, screen: Screen): void {
   if (isNamed || readText(record.file) !== undefined) return records.drop(record, false);
   const way = `meanwhile unlink ${record.client}`;

@@ -75,12 +75,12 @@ function lineOf(change: Change): string | undefined {
   return [time, placeOf(change.item), ...bar.map((text) => text.trim()), stateOf(change.item)].join('  ');
 }
 
-/** Changes that come at once are drawn at once. */
+/** Changes within this time are drawn together. */
 const DRAW_MS = 100;
-/** The times on the screen go on. */
+/** How often the times on the screen are updated. */
 const TICK_MS = 1000;
 
-/** Until the person presses q or Ctrl-C. A gateway that is away may come back. */
+/** Runs until the person presses q or Ctrl-C, even through restarts of the gateway. */
 async function drawScreen(api: ApiClient, me: Me, { style }: Screen, ending: AbortController): Promise<void> {
   const board = new Board();
   await board.load(api);
@@ -130,7 +130,7 @@ async function drawScreen(api: ApiClient, me: Me, { style }: Screen, ending: Abo
   }
 }
 
-/** Calls a function soon, and once for all that asked for it until then. */
+/** Calls a function soon, once for all requests until then. */
 class Soon {
   readonly #run: () => void;
   readonly #ms: number;

@@ -8,7 +8,7 @@ import { table } from '../terminal/layout.ts';
 import { Screen } from '../terminal/screen.ts';
 import { isOf } from './login.ts';
 
-/** Shows who the gateway sees, and with which accounts it uses servers for them. */
+/** Shows the principal and the accounts with which the gateway uses servers. */
 export async function whoami(line: CommandLine): Promise<number> {
   const [extra] = line.operands;
   if (extra !== undefined) throw new UsageError(`unexpected argument '${extra}'`);
@@ -22,10 +22,10 @@ export async function whoami(line: CommandLine): Promise<number> {
       return RESULT;
     }
     screen.printOwn(
-      `You are ${cleanLine(principal)} at ${where}${operator ? ', and see what belongs to everybody' : ''}.`,
+      `You are ${cleanLine(principal)} at ${where}${operator ? ', an operator who sees the data of all users' : ''}.`,
     );
     if (accounts.length === 0)
-      screen.printOwn('Nobody is signed in at a server. Sign in with: meanwhile login <server>');
+      screen.printOwn('You are not signed in to any server. Sign in with: meanwhile login <server>');
     else {
       const own = accounts.every((account) => isOf(account, place));
       const rows = accounts.map((account) => [

@@ -14,7 +14,7 @@ export interface GatewayLocation {
 }
 
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-/** What follows the address of a gateway in the URLs of its endpoints and pages. */
+/** The paths of endpoints and pages after the address of a gateway. */
 const OWN_PATH = /\/mcp(?:\/.*)?$|\/metrics$|\/console(?:\/.*)?$|\/api(?:\/.*)?$|\/$/;
 
 /** The address of a gateway, from its own or from that of one of its endpoints. */
@@ -59,7 +59,7 @@ export async function gatewayAddress(line: CommandLine, operand: string | undefi
   const base = configuredBase(settings);
   if (base === undefined) {
     throw new UsageError(
-      `the config file does not fix the port (port 0); give the address of the gateway, as in meanwhile ${line.command} http://127.0.0.1:8080`,
+      `the config file has no fixed port (port 0); give the address of the gateway, as in meanwhile ${line.command} http://127.0.0.1:8080`,
     );
   }
   return { base, token: token ?? configuredToken(settings) };

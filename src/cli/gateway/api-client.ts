@@ -1,4 +1,4 @@
-/** Asks a running gateway through its API. */
+/** The API client for a running gateway. */
 
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
@@ -12,18 +12,18 @@ import type { RunningGateway } from './find-gateway.ts';
 const TIMEOUT_MS = 15_000;
 /** The gateway writes at least a comment every 15 s. */
 const SILENCE_MS = 45_000;
-/** The most that the gateway gives at once. */
+/** The gateway's maximum page size. */
 const LARGEST_PAGE = 200;
 
 export type Query = Record<string, string | number | undefined>;
 
 interface Listed<T> {
   items: T[];
-  /** There are more than were wanted. */
+  /** There are more items than requested. */
   more: boolean;
 }
 
-/** What became of an answer. */
+/** The outcome of sending an answer. */
 export type Sent =
   | { kind: 'taken'; question: Question }
   /** The question had ended before. */
@@ -65,7 +65,7 @@ export class ApiClient {
     return this.#gateway;
   }
 
-  /** A gateway that was started again has another key, and perhaps another port. */
+  /** A restarted gateway has another key, and possibly another port. */
   async lookAgain(): Promise<void> {
     this.#gateway = await this.#find();
   }
@@ -78,7 +78,7 @@ export class ApiClient {
     return (await this.#request('POST', path, body)) as T;
   }
 
-  /** All pages of a list, or as many items as are wanted. */
+  /** All pages of a list, or up to `count` items. */
   async list<T>(path: string, query: Query = {}, most: number = Infinity): Promise<Listed<T>> {
     const items: T[] = [];
     let cursor: string | undefined;
@@ -151,7 +151,7 @@ export class ApiClient {
     const code = codeOf(cause);
     const reason = typeof code === 'string' ? code : messageOf(cause ?? error);
     const fix = 'start one with meanwhile serve, or give its address with --url http://HOST:PORT';
-    return new Failure('unreachable', `no gateway answers at ${this.where} (${reason}); ${fix}`);
+    return new Failure('unreachable', `no gateway is reachable at ${this.where} (${reason}); ${fix}`);
   }
 
   async #refusal(response: Response): Promise<Failure> {
@@ -172,7 +172,7 @@ export class ApiClient {
   #tooOld(status: number): Failure {
     return new Failure(
       'refused',
-      `${this.where} has no API for this command (HTTP ${status}): it is not a gateway, or its version is too old; update it, and ` +
+      `${this.where} has no API for this command (HTTP ${status}): it is not a gateway, or its version is too old; update and ` +
         'restart it',
     );
   }
@@ -222,7 +222,7 @@ async function* eventsOf(response: Response, silence: Silence): AsyncGenerator<E
   }
 }
 
-/** Aborts when nothing was heard for a while: a connection may be lost without a word. */
+/** Aborts after a period of silence: a connection may be lost without an error. */
 class Silence {
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;

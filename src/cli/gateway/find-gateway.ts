@@ -4,7 +4,7 @@ import { Failure } from '../failure.ts';
 import { launchFile, readLaunch } from '../launch-file.ts';
 import { baseUrl, configuredBase, configuredToken, givenBase, givenToken } from './address.ts';
 
-/** How a running gateway can be asked. */
+/** How to access a running gateway. */
 export interface RunningGateway {
   /** Without the path of an endpoint, and without a slash at the end. */
   base: string;
@@ -13,8 +13,8 @@ export interface RunningGateway {
 }
 
 /**
- * The gateway that the command line or the config file names. Without a token, the key helps that a gateway leaves in a file
- * when it starts; the file also says where a gateway is that has taken any free port.
+ * The gateway that the command line or the config file names. Without a token, the command uses the key that a gateway writes to a file
+ * at startup; the file also contains the address of a gateway that chose a free port.
  */
 export async function findGateway(line: CommandLine, operand?: string): Promise<RunningGateway> {
   const [given, token] = [givenBase(line, operand), givenToken(line)];
@@ -27,7 +27,7 @@ export async function findGateway(line: CommandLine, operand?: string): Promise<
   if (base === undefined) throw notRunning(line);
   if (token !== undefined) return { base, secret: { kind: 'token', text: token } };
   if (launched !== undefined && isSamePlace(base, launched.base)) {
-    // The file has the address at which the gateway itself listens, which is surely right.
+    // The file has the address at which the gateway actually listens.
     return { base: launched.base, secret: { kind: 'key', text: launched.key } };
   }
   const configured = given === undefined ? configuredToken(settings) : undefined;
@@ -66,7 +66,7 @@ function notRunning({ command, flags }: CommandLine): Failure {
 function noKey(base: string, { command }: CommandLine): Failure {
   return new Failure(
     'refused',
-    `the gateway at ${base} needs a token, because this user has no key for it; give the token with ` +
-      `--token, or in MEANWHILE_TOKEN. A gateway on this machine is found without an address: meanwhile ${command} [--config FILE] [--store PATH]`,
+    `the gateway at ${base} requires a token, because this user has no key for it; pass it with ` +
+      `--token or MEANWHILE_TOKEN. A gateway on this machine needs no address: meanwhile ${command} [--config FILE] [--store PATH]`,
   );
 }

@@ -13,16 +13,16 @@ export type Change =
 
 export interface Following {
   signal: AbortSignal;
-  /** The stream is open; changes from now on are told. What was told before may be out of date. */
+  /** The stream is open, and later changes will be reported. Earlier data may be out of date. */
   onOpen: () => Promise<void>;
   onChange: (change: Change) => void;
-  /** The gateway is away, for this reason; it is tried again. */
+  /** The gateway is unreachable for this reason; the connection is retried. */
   onAway: (reason: string) => void;
 }
 
 const BACKOFF = { firstMs: 250, factor: 2, maxMs: 5000 };
 
-/** Follows what happens at a gateway until the signal is aborted; goes on where it was when the connection was lost. */
+/** Follows the changes at a gateway until the signal is aborted; resumes after a lost connection. */
 export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway }: Following): Promise<void> {
   let last: string | undefined;
   let attempt = 0;

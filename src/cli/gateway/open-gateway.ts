@@ -9,16 +9,16 @@ export interface OpenGateway {
   me: Me;
 }
 
-/** Finds a running gateway, and asks it whether it lets this person in. */
+/** Finds a running gateway, and checks that it admits this person. */
 export async function openGateway(line: CommandLine, operand?: string): Promise<OpenGateway> {
   const api = await ApiClient.open(async () => findGateway(line, operand));
   return { api, me: await api.get<Me>('me') };
 }
 
-/** For commands that show nothing else: without a history the API has no questions and calls. */
+/** For commands that need the history: without it the API has no questions and calls. */
 export function assertHistory({ api, me }: OpenGateway): void {
   if (me.history.keepMs > 0) return;
-  throw new Failure('refused', `${noHistory(api.where)}; remove the setting, and restart the gateway`);
+  throw new Failure('refused', `${noHistory(api.where)}; remove the setting and restart the gateway`);
 }
 
 export const noHistory = (where: string): string =>

@@ -1,4 +1,4 @@
-/** Questions and calls in the words of people. */
+/** Questions and calls as text. */
 
 import { cleanLine } from '../../lib/clean.ts';
 import { showAge, showDuration } from '../units.ts';
@@ -17,7 +17,7 @@ export function subjectOf({ kind, mode, message, params = {} }: Question): strin
   return mode === 'url' ? `${text} ${cleanLine(params['url'])}`.trim() : text;
 }
 
-/** Who made the call: the program, and whose it is. */
+/** Who made the call: the program and its principal. */
 export function callerOf({ program, principal }: { program?: string; principal: string }): string {
   return program === undefined ? cleanLine(principal) : `${cleanLine(program)} (${cleanLine(principal)})`;
 }
@@ -35,9 +35,9 @@ const ENDED: Record<Exclude<QuestionStatus, 'open'>, string> = {
 const VIA: Record<string, string> = {
   console: 'in the console',
   terminal: 'in a terminal',
-  link: 'with a link in a message',
+  link: 'through a link in a message',
   client: 'in its client',
-  tools: 'with hub tools',
+  tools: 'through the hub tools',
 };
 
 /** Answers that no person gave. */
@@ -48,7 +48,7 @@ function answererOf({ principal, via, name }: NonNullable<Question['answeredBy']
   return ` by ${cleanLine(principal)} ${VIA[via] ?? `(${cleanLine(via)})`}`;
 }
 
-/** How a question ended, and who was first. */
+/** How a question ended, and who answered. */
 export function endOf({ status, answeredBy, endedAt, reason }: Question): string {
   if (status === 'open') return 'still open';
   const by = answeredBy === undefined ? '' : answererOf(answeredBy);
@@ -63,9 +63,9 @@ export function waitOf({ createdAt, expiresAt }: Question, now: number = Date.no
   return `${showDuration(Math.max(0, now - createdAt))}${rest}`;
 }
 
-/** How a call stands, on one line. */
+/** The state of a call, on one line. */
 export function stateOf({ status, statusMessage, progress, isError, endedAt, error }: Call): string {
-  // What was in progress is of no interest once it is over.
+  // Progress is irrelevant once the call has ended.
   const message = endedAt === undefined ? (progress?.message ?? statusMessage) : (error?.message ?? statusMessage);
   const state = status === 'completed' && isError ? 'completed with an error' : status;
   return [state, cleanLine(message ?? '')].filter(Boolean).join('  ');

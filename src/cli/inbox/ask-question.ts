@@ -1,4 +1,4 @@
-/** Asks the person at the terminal a question that waits at a gateway. */
+/** Asks the person at the terminal an open question of a gateway. */
 
 import type { ElicitResult } from '../../client/types.ts';
 import { clean, cleanLine } from '../../lib/clean.ts';
@@ -18,7 +18,7 @@ import type { Prompter, PromptResult } from '../terminal/prompter.ts';
 
 export type Asked = 'answered' | 'late' | 'later' | 'interrupted';
 
-/** `ended` is aborted with the question when somebody else has answered it, or with a failure. */
+/** `ended` is aborted with the question when it was answered elsewhere, or with a failure. */
 export async function askQuestion(
   api: ApiClient,
   prompter: Prompter,
@@ -107,7 +107,7 @@ function mapped<A, B>(result: PromptResult<A>, change: (value: A) => B): PromptR
   return result.kind === 'answered' ? { kind: 'answered', value: change(result.value) } : result;
 }
 
-/** What was typed is not lost with the connection: the person can send it again. */
+/** If the connection is lost, the input is kept and can be sent again. */
 async function send(api: ApiClient, id: string, body: AnswerBody): Promise<Sent> {
   try {
     return await api.answer(id, body);
@@ -130,7 +130,7 @@ const isQuestion = (value: unknown): value is Question => isObject(value) && 'st
 
 const THANKS: Partial<Record<Question['status'], string>> = {
   declined: 'Declined.',
-  cancelled: 'Cancelled: the question stays unanswered.',
+  cancelled: 'Dismissed without an answer.',
   rejected: 'Rejected.',
 };
 
@@ -150,6 +150,6 @@ function contextOf(question: Question): string {
   return [
     ...(tool === undefined ? [] : [shortenText(`in ${cleanLine(tool)}${given}`, LONGEST_ARGUMENTS)]),
     `called by ${callerOf(question)}; waiting for ${waitOf(question)}`,
-    ...(presented ? ['the client shows the question, too: the first answer counts'] : []),
+    ...(presented ? ['the client also shows this question; the first answer counts'] : []),
   ].join('\n');
 }

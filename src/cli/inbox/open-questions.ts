@@ -6,14 +6,14 @@ import { follow } from '../gateway/follow.ts';
 const MOST = 500;
 const NOT_FOUND = 404;
 
-/** The questions that wait at a gateway, kept up to date. */
+/** The open questions of a gateway, kept up to date. */
 export class OpenQuestions {
-  /** The gateway is away, for this reason; an empty text once it is back. */
+  /** The gateway is unreachable for this reason; an empty string once it is back. */
   onAway: (reason: string) => void = () => {};
   readonly #api: ApiClient;
   readonly #over: AbortSignal;
   readonly #open = new Map<string, Question>();
-  /** Of questions that are being asked; aborted with the question once it has ended. */
+  /** The controllers of questions being asked; aborted with the question once it has ended. */
   readonly #asked = new Map<string, AbortController>();
   #more = false;
   #onChange: (() => void) | undefined;
@@ -57,12 +57,12 @@ export class OpenQuestions {
     return controller.signal;
   }
 
-  /** It is not being asked any more. */
+  /** The question is no longer being asked. */
   leave(id: string): void {
     this.#asked.delete(id);
   }
 
-  /** Resolves when a question has come or ended, or when all is over. */
+  /** Resolves when a question has arrived or ended, or when following has stopped. */
   async change(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#onChange = resolve;
@@ -80,7 +80,7 @@ export class OpenQuestions {
     this.#onChange?.();
   }
 
-  /** How it has ended; a question that is forgotten already has ended somehow. */
+  /** The ended question; one that is no longer in the history has ended too. */
   async #look(id: string): Promise<void> {
     try {
       this.#changed(await this.#api.get<Question>(`questions/${encodeURIComponent(id)}`));
@@ -96,7 +96,7 @@ export class OpenQuestions {
       this.#open.delete(question.id);
       this.#asked.get(question.id)?.abort(question);
       this.#asked.delete(question.id);
-      // Those behind the list move up.
+      // Questions beyond the list move up.
       if (this.#more && this.#open.size < MOST / 2) {
         this.#more = false;
         this.#load().catch((error: unknown) => this.onAway(String(error)));

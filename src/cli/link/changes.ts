@@ -18,7 +18,7 @@ export interface Change {
   after: string | undefined;
   /** Values that may be shown. */
   isOpen: (value: string) => boolean;
-  /** A folder that was made for the file and goes with it. */
+  /** A folder that was created for the file and is removed with it. */
   madeFolder?: string | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function confirm(count: number, { yes }: Flags, screen: Screen): Pr
   if (!screen.attended) {
     throw new Failure(
       'unanswered',
-      `nothing was changed: there is no terminal to confirm on; --yes makes ${these} without asking`,
+      `nothing was changed: there is no terminal for the confirmation; --yes makes ${these} without asking`,
     );
   }
   const asked = await new Prompter().choose(new AbortController().signal, `Make ${these}?`, [
@@ -52,7 +52,7 @@ export async function confirm(count: number, { yes }: Flags, screen: Screen): Pr
   if (asked.kind !== 'answered' || !asked.value) throw new Failure('cancelled', 'nothing was changed');
 }
 
-/** Returns the first folder that had to be made. Throws if the file is not what the person has seen, or cannot be written. */
+/** Returns the first folder that had to be created. Throws if the file has changed since it was shown, or cannot be written. */
 export function make({ file, before, after, madeFolder }: Change): string | undefined {
   if (readText(file) !== before) throw new Error('another program has just changed it; run the command again');
   try {

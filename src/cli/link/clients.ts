@@ -18,11 +18,11 @@ export interface Client {
   /** Whether the client seems to be installed. */
   isPresent: (machine: Machine) => boolean;
   format: Format;
-  /** Clients that search tools themselves get all tools of the servers, the others the few of the hub. */
+  /** Clients with tool search get all tools of the servers, others only the few hub tools. */
   endpoint: 'all' | 'hub';
   /** `undefined` if its file cannot name a server of this kind. */
   entryFor: (start: Start) => Entry | undefined;
-  /** What makes the client read its file again. */
+  /** How to make the client read its file again. */
   afterwards: string;
 }
 
@@ -87,7 +87,7 @@ const claudeDesktop: Client = {
   endpoint: 'hub',
   // It reads only commands from its file; servers with a URL are connectors of the account.
   entryFor: (start) => ('command' in start ? entryWith('url')(start) : undefined),
-  afterwards: 'quit and start Claude Desktop',
+  afterwards: 'quit and restart Claude Desktop',
 };
 
 // --- Editors ---
@@ -99,7 +99,7 @@ const cursor: Client = {
   format: jsonFormat('mcpServers', 'jsonc'),
   endpoint: 'hub',
   entryFor: entryWith('url'),
-  afterwards: 'restart Cursor, and switch meanwhile on in its settings',
+  afterwards: 'restart Cursor and enable meanwhile in its settings',
 };
 
 function vscodeFolder(machine: Machine): string {
@@ -141,7 +141,7 @@ const zed: Client = {
   format: jsonFormat('context_servers', 'jsonc'),
   endpoint: 'hub',
   entryFor: entryWith('url'),
-  afterwards: 'Zed reads it at once',
+  afterwards: 'Zed uses it immediately',
 };
 
 // --- Agents in a terminal ---
@@ -174,7 +174,7 @@ const gemini: Client = {
   afterwards: 'new sessions have it',
 };
 
-/** It merges these, and writes to the first that is there. */
+/** It merges these, and writes to the first that exists. */
 const OPENCODE_FILES = ['opencode.jsonc', 'opencode.json', 'config.json'];
 
 const opencodeFolder = (machine: Machine): string => join(machine, xdgConfig(machine), 'opencode');

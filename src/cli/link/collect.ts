@@ -16,7 +16,7 @@ export interface Collected {
 }
 
 export interface Remark {
-  /** A problem is something that was to be imported and is not. */
+  /** A problem is a server that should have been imported but was not. */
   kind: 'added' | 'note' | 'left out' | 'problem';
   text: string;
 }
@@ -30,7 +30,7 @@ export function collect(
   const collector = new Collector(existing, machine.env);
   for (const name of clients) {
     const { title, format, file, otherFiles } = CLIENTS[name];
-    // What a client finds in one of its files hides what the others have under that name.
+    // A server in one file of a client hides servers of the same name in its other files.
     const seen = new Set<string>();
     for (const path of [file(machine), ...(otherFiles?.(machine) ?? [])]) {
       try {
@@ -72,18 +72,18 @@ class Collector implements Collected {
     if (isMeanwhile(entry)) return remark('left out', ': it is Meanwhile itself');
     const name = nameFor(given);
     const same = this.#sameAs(name, entry);
-    if (same !== undefined) return remark('left out', `: the same as ${same}`);
+    if (same !== undefined) return remark('left out', `: it is the same as ${same}`);
     const other = this.#existing[name] === undefined ? this.#origin.get(name) : 'the config file';
     if (other !== undefined) {
       return remark('problem', `: ${other} has another server of this name; rename one of them`);
     }
     this.servers.set(name, entry);
     this.#origin.set(name, title);
-    remark('added', name === given ? '' : `: as ${name}, because a name has only A-Z a-z 0-9 _ . - and spaces`);
+    remark('added', name === given ? '' : `: as ${name}, because names may only contain A-Z a-z 0-9 _ . - and spaces`);
     for (const note of notes) remark('note', `: ${note}`);
     const unset = variables.filter((variable) => !this.#env[variable]);
     if (unset.length > 0) {
-      remark('note', `: needs ${unset.join(', ')} in the environment of Meanwhile; empty as long as it is not set`);
+      remark('note', `: needs ${unset.join(', ')} in the environment of Meanwhile; empty while it is not set`);
     }
   }
 

@@ -21,7 +21,7 @@ const PART = new RegExp(
 /** Longer lines are shown around the place that differs: some programs write their file in one line. */
 const LONGEST = 160;
 
-/** The lines that differ, with some around them. `isOpen` tells which values may be shown; a file may contain secrets. */
+/** The lines that differ, with context. `isOpen`: whether a value may be shown; a file may contain secrets. */
 export function diff(before: string, after: string, isOpen: (value: string) => boolean): string[] {
   const [old, now] = [linesOf(before), linesOf(after)];
   const first = commonStart(old, now);

@@ -29,7 +29,7 @@ const PRIVATE = 0o600;
 const PERMISSIONS = 0o777;
 const ANY_WRITER = 0o222;
 
-/** `undefined` if there is no file. Throws `NotUnderstood` if it is no text. */
+/** `undefined` if there is no file. Throws `NotUnderstood` if it is not text. */
 export function readText(file: string): string | undefined {
   let bytes: Buffer;
   try {
@@ -39,7 +39,7 @@ export function readText(file: string): string | undefined {
     throw new NotUnderstood(`it cannot be read: ${messageOf(error)}`);
   }
   const text = bytes.toString('utf8');
-  if (!Buffer.from(text, 'utf8').equals(bytes)) throw new NotUnderstood('it is not text in UTF-8');
+  if (!Buffer.from(text, 'utf8').equals(bytes)) throw new NotUnderstood('it is not UTF-8 text');
   return text;
 }
 
@@ -71,7 +71,7 @@ function writeNew(file: string, text: string, old: Stats | undefined): void {
     writeFileSync(fd, text);
     fsyncSync(fd);
     const { size, uid, gid } = fstatSync(fd);
-    if (size !== Buffer.byteLength(text)) throw new Error('only a part could be written; is the disk full?');
+    if (size !== Buffer.byteLength(text)) throw new Error('only part of it could be written; is the disk full?');
     if (old !== undefined && (old.uid !== uid || old.gid !== gid)) fchownSync(fd, old.uid, old.gid);
   } finally {
     closeSync(fd);
@@ -80,7 +80,7 @@ function writeNew(file: string, text: string, old: Stats | undefined): void {
   chmodSync(file, (old?.mode ?? PRIVATE) & PERMISSIONS);
 }
 
-/** A file can be replaced whatever its own permissions are; who has made it read-only does not expect that. */
+/** A rename would replace even a read-only file, which its owner does not expect. */
 function checkWritable(file: string, { mode }: Stats): void {
   if ((mode & ANY_WRITER) === 0) throw new Error(`it is read-only; chmod u+w ${file} makes it writable`);
   accessSync(file, constants.W_OK);
@@ -94,6 +94,6 @@ export function removeFile(file: string, madeFolder: string | undefined): void {
   try {
     for (let folder = dirname(file); folder.startsWith(madeFolder); folder = dirname(folder)) rmdirSync(folder);
   } catch {
-    // Something else is in there by now.
+    // The folder is not empty.
   }
 }

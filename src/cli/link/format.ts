@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../../lib/values.ts';
 
-/** The servers in the config file of a client, read and edited as text, so that all else stays as it is. */
+/** The servers in the config file of a client, read and edited as text, so that the rest stays unchanged. */
 export interface Format {
   /** The entries by name. All of these throw `NotUnderstood`. */
   read: (text: string) => Record<string, unknown>;
   /** Adds an entry, or replaces the one of that name except for the keys to keep. */
   set: (text: string, name: string, entry: Entry, keep?: readonly string[]) => string;
-  /** Also removes what contained the entry if nothing is left in it and the original text has no such thing. */
+  /** Also removes the containing object if it is empty and not in the original text. */
   remove: (text: string, name: string, original?: string) => string;
   /** Replaces the entry by the one in the original text, as it is written there. */
   restore: (text: string, name: string, original: string) => string;
@@ -15,7 +15,7 @@ export interface Format {
 
 export type Entry = Record<string, string | boolean | string[] | Record<string, string>>;
 
-/** The file has mistakes, or another shape than its client reads. A file that Meanwhile cannot parse is not changed. */
+/** The file has mistakes or an unexpected structure. Such a file is not changed. */
 export class NotUnderstood extends Error {
   override readonly name = 'NotUnderstood';
 }

@@ -134,10 +134,10 @@ function serversNode(body: string, dialect: Dialect, key: string): Node | undefi
   return servers && objectIn(servers, key);
 }
 
-/** The value of a key. Of a key that is there twice, programs read one or the other. */
+/** The value of a key. A duplicate key is an error, because programs differ in which one they read. */
 function member(object: Node, key: string): Node | undefined {
   const found = (object.children ?? []).filter(({ children }) => children?.[0]?.value === key);
-  if (found.length > 1) throw new NotUnderstood(`"${key}" is there twice; remove one`);
+  if (found.length > 1) throw new NotUnderstood(`"${key}" occurs twice; remove one`);
   return found[0]?.children?.[1];
 }
 
@@ -147,7 +147,7 @@ function objectIn(node: Node, key: string): Node {
 }
 
 function propertyOf(value: Node): Node {
-  if (value.parent === undefined) throw new Error('the root is no property');
+  if (value.parent === undefined) throw new Error('the root is not a property');
   return value.parent;
 }
 

@@ -22,7 +22,7 @@ export interface LinkedClient {
 export async function linkedClients(): Promise<LinkedClient[]> {
   const records = new LinkRecords(thisMachine()).all();
   if (records.length === 0) return [];
-  // Loaded on demand: it brings parsers along.
+  // Loaded on demand, because it imports parsers.
   const { CLIENTS } = await import('./clients.ts');
   const { translate } = await import('./translate.ts');
   const startOf = ({ client, file }: LinkRecord): LinkedClient['start'] => {

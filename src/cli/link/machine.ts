@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { posix, win32, type PlatformPath } from 'node:path';
 import type { Environment } from '../../config/paths.ts';
 
-/** What decides where the clients keep their files. */
+/** The parts of the machine that determine where clients keep their files. */
 export interface Machine {
   platform: NodeJS.Platform;
   env: Environment;
@@ -42,7 +42,7 @@ const pathOf = ({ platform }: Machine): PlatformPath => (platform === 'win32' ? 
 /** A path as this machine writes it. */
 export const join = (machine: Machine, ...parts: string[]): string => pathOf(machine).join(...parts);
 
-/** A folder that a variable names; relative ones are ignored, as the XDG specification wants. */
+/** The folder in a variable; relative paths are ignored, as the XDG specification requires. */
 export function folderIn(machine: Machine, variable: string): string | undefined {
   const value = machine.env[variable];
   return value && pathOf(machine).isAbsolute(value) ? value : undefined;

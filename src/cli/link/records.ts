@@ -1,4 +1,4 @@
-/** What `link` did to the files of clients, so that `unlink` can undo exactly that: kept with backups in the data folder. */
+/** Records of the changes by `link`, so that `unlink` can undo exactly those; stored with backups in the data folder. */
 
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -48,7 +48,7 @@ export class LinkRecords {
     return this.#links().flatMap((link) => recordIn(link) ?? []);
   }
 
-  /** Also those that another version has written, and that this one does not know. */
+  /** Including records in unknown formats of other versions. */
   #links(): unknown[] {
     const text = readText(this.#file);
     if (text === undefined) return [];
@@ -83,7 +83,7 @@ export class LinkRecords {
     return path;
   }
 
-  /** Those that `unlink` needs stay. */
+  /** Keeps the backups that `unlink` needs. */
   #removeOldBackups(label: string, name: string): void {
     const folder = join(this.#machine, this.#folder, 'backups');
     const needed = new Set(this.all().map(({ backup }) => backup));

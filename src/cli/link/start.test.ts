@@ -36,7 +36,7 @@ test.each(['_npx', 'dlx', 'dlx-123', 'bunx-0-meanwhile'])('L-1: a copy below %s 
   const folder = join(await temporaryFolder(), name, 'abc');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'cli.js'), '');
-  expect(() => thisProgram(join(folder, 'cli.js'))).toThrow('install it first: npm install -g meanwhile');
+  expect(() => thisProgram(join(folder, 'cli.js'))).toThrow('install it first (npm install -g meanwhile)');
 });
 
 test('L-1: what a client starts, or connects to', () => {

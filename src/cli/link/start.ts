@@ -1,4 +1,4 @@
-/** How a client starts this program: a path that is still there tomorrow, and that needs no PATH. */
+/** How a client starts this program: with a stable, absolute path. */
 
 import { realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, sep } from 'node:path';
@@ -10,7 +10,7 @@ export interface Program {
   cli: string;
 }
 
-/** Of programs that run a package once: npx, pnpm dlx, yarn dlx, bunx. */
+/** Folders of one-time package runners: npx, pnpm dlx, yarn dlx, bunx. */
 const ONE_TIME_FOLDER = /^(?:_npx|dlx|dlx-.*|bunx-.*)$/;
 
 export function thisProgram(
@@ -22,8 +22,8 @@ export function thisProgram(
   const folders = real.split(sep);
   if (folders.some((folder) => ONE_TIME_FOLDER.test(folder))) {
     throw new UsageError(
-      'this copy is in a package cache, such as that of npx, which may be emptied at any time; clients would not find it\n' +
-        'install it first: npm install -g meanwhile; or link to a running gateway with --url http://127.0.0.1:8080',
+      'this copy is in a package cache, such as that of npx, which may be cleared at any time; clients would not find it then\n' +
+        'install it first (npm install -g meanwhile), or link a running gateway with --url http://127.0.0.1:8080',
     );
   }
   // pnpm has a folder for each version, and a path without the version that leads there.

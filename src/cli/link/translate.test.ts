@@ -16,7 +16,7 @@ const ofSample = (client: ClientName): Record<string, Translation> =>
 const server = (entry: unknown, variables: string[] = [], notes: string[] = []): Translation =>
   ({ kind: 'server', entry, variables, notes }) as Translation;
 
-const disabled = { kind: 'skipped', why: 'it is disabled there' };
+const disabled = { kind: 'skipped', why: 'it is disabled' };
 
 test('L-1: the servers of each client are translated', () => {
   expect(Object.fromEntries(CLIENT_NAMES.map((client) => [client, ofSample(client)]))).toEqual({
@@ -84,7 +84,7 @@ test('L-1: the servers of each client are translated', () => {
       py: server(
         { command: 'python', args: ['-m', 'my_server'], cwd: './server' },
         [],
-        ['its "cwd" is relative: now to the folder of meanwhile.json'],
+        ['its "cwd" is relative, now to the folder of meanwhile.json'],
       ),
     },
     opencode: {
@@ -103,13 +103,13 @@ test('L-1: the servers of each client are translated', () => {
 
 const PROBLEMS: [ClientName, unknown, string][] = [
   ['cursor', 'npx some-server', 'it is not an object'],
-  ['cursor', { command: 'x', args: 'y' }, 'its "args" is not a list of texts'],
-  ['cursor', { command: 'x', env: { a: {} } }, 'its "env" has more than texts'],
+  ['cursor', { command: 'x', args: 'y' }, 'its "args" is not a list of strings'],
+  ['cursor', { command: 'x', env: { a: {} } }, 'its "env" has values that are not strings'],
   ['cursor', { command: '${workspaceFolder}/run' }, 'it uses ${workspaceFolder}, which only the editor knows'],
   ['vscode', { command: 'x', args: ['${command:pick}'] }, 'it uses ${command:pick}, which only the editor knows'],
   ['windsurf', { serverUrl: 'https://x/', headers: { A: '${file:/a}' } }, 'it uses ${file:/a}'],
-  ['gemini', { url: 'ws://x' }, 'its URL does not begin with http:// or https://'],
-  ['opencode', { command: ['x'], environment: { A: '{file:~/a}' } }, 'it takes a value from a file'],
+  ['gemini', { url: 'ws://x' }, 'its URL does not start with http:// or https://'],
+  ['opencode', { command: ['x'], environment: { A: '{file:~/a}' } }, 'it reads a value from a file'],
   ['zed', { command: 'x', args: ['${A}'] }, 'it contains ${…} as text'],
   ['opencode', { command: ['x', '${HOME}/a'] }, 'it contains ${…} as text'],
   ['codex', { command: 'x', args: ['${A}'] }, 'it contains ${…} as text'],
@@ -131,7 +131,7 @@ test('L-1: variables of Codex may be objects', () => {
   const entry = { command: 'x', env_vars: [{ name: 'A' }, { name: 'B', source: 'remote' }] };
   expect(translate('codex', entry)).toMatchObject({
     entry: { env: { A: '${A:-}' } },
-    notes: ['a variable in its "env_vars" cannot be imported, because it is not one of this machine'],
+    notes: ['a variable in its "env_vars" cannot be imported, because it is not from this machine'],
   });
 });
 

@@ -11,17 +11,17 @@ export type Translation =
       entry: Entry;
       /** Environment variables that the entry refers to. */
       variables: string[];
-      /** What the person has to do or to know. */
+      /** Notes for the person. */
       notes: string[];
     }
-  /** Disabled, or nothing that could be used elsewhere. */
+  /** Disabled, or not usable elsewhere. */
   | { kind: 'skipped'; why: string }
   /** It would not work in `meanwhile.json`. */
   | { kind: 'problem'; problem: string };
 
 type Raw = Record<string, unknown>;
 
-/** Without what is needed a default would not help: there is no program or host of an empty name. */
+/** With `isNeeded`, a variable gets no empty default: an empty program or host name would not work. */
 type TextWriter = (value: string, isNeeded?: boolean) => string;
 
 const NO_TEXT = ':-';
@@ -35,7 +35,7 @@ export function translate(
   isSet: (variable: string) => boolean = () => true,
 ): Translation {
   if (!isObject(given)) return { kind: 'problem', problem: 'it is not an object' };
-  if (given['disabled'] === true || given['enabled'] === false) return { kind: 'skipped', why: 'it is disabled there' };
+  if (given['disabled'] === true || given['enabled'] === false) return { kind: 'skipped', why: 'it is disabled' };
   const notes: string[] = [];
   const variables = new Set<string>();
   const note = (added: string): void => void notes.push(added);
@@ -69,7 +69,7 @@ function entryOf(raw: Raw, text: TextWriter, notes: string[]): Entry | undefined
   if (typeof raw['command'] === 'string') {
     const { command, args, env, cwd, envFile } = raw;
     if (typeof cwd === 'string' && !/^(?:[/\\~]|[A-Za-z]:|\$\{)/.test(cwd)) {
-      notes.push('its "cwd" is relative: now to the folder of meanwhile.json');
+      notes.push('its "cwd" is relative, now to the folder of meanwhile.json');
     }
     return {
       command: text(command, true),
@@ -80,7 +80,7 @@ function entryOf(raw: Raw, text: TextWriter, notes: string[]): Entry | undefined
     };
   }
   if (typeof url !== 'string') return undefined;
-  if (!/^(?:https?:|\$\{)/i.test(url)) throw new Untranslatable('its URL does not begin with http:// or https://');
+  if (!/^(?:https?:|\$\{)/i.test(url)) throw new Untranslatable('its URL does not start with http:// or https://');
   const { headers } = raw;
   return { url: text(url, true), ...(hasElements(headers) && { headers: texts(headers, 'headers', text) }) };
 }
@@ -90,14 +90,15 @@ const hasElements = (value: unknown): boolean =>
 
 function strings(value: unknown, key: string): string[] {
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
-  throw new Untranslatable(`its "${key}" is not a list of texts`);
+  throw new Untranslatable(`its "${key}" is not a list of strings`);
 }
 
 /** Numbers and the like become texts, as clients pass them. */
 function texts(value: unknown, key: string, text: (value: string) => string): Record<string, string> {
   if (!isObject(value)) throw new Untranslatable(`its "${key}" is not an object`);
   const fields = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
-  if (fields.some(([, each]) => typeof each === 'object')) throw new Untranslatable(`its "${key}" has more than texts`);
+  if (fields.some(([, each]) => typeof each === 'object'))
+    throw new Untranslatable(`its "${key}" has values that are not strings`);
   return Object.fromEntries(fields.map(([name, each]) => [name, text(String(each))]));
 }
 
@@ -129,7 +130,7 @@ const SHAPES: Partial<Record<ClientName, (given: Raw, note: (text: string) => vo
     const names = (Array.isArray(passed) ? passed : []).flatMap((each: unknown) => {
       const name = isObject(each) && each['source'] !== 'remote' ? each['name'] : each;
       if (typeof name === 'string') return [name];
-      note('a variable in its "env_vars" cannot be imported, because it is not one of this machine');
+      note('a variable in its "env_vars" cannot be imported, because it is not from this machine');
       return [];
     });
     const env = {
@@ -173,7 +174,7 @@ const ofEditors: Writer = (value, note) => {
 const ofGemini: Writer = (value) => value.replaceAll(/\$([A-Za-z_]\w*)/g, '${$1}');
 
 const ofOpencode: Writer = (value, note) => {
-  if (/\{file:[^}]*\}/.test(value)) throw new Untranslatable('it takes a value from a file ({file:…})');
+  if (/\{file:[^}]*\}/.test(value)) throw new Untranslatable('it reads a value from a file ({file:…})');
   return literal(value, note).replaceAll(/\{env:(\w+)\}/g, '${$1}');
 };
 

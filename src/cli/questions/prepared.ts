@@ -56,7 +56,7 @@ export class PreparedAnswers {
     }
     if (typeof text === 'string')
       return { kind: 'answer', answer: { action: 'answer', result: modelAnswer(text, rest) } };
-    if (content === undefined) return this.#mistake(given, 'expected {"text": "…"} for a request to a model');
+    if (content === undefined) return this.#mistake(given, 'expected {"text": "…"} for a sampling request');
     return { kind: 'answer', answer: { action: 'answer', result: { ...modelAnswer('', rest), content } } };
   }
 

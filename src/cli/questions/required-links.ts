@@ -25,7 +25,7 @@ export function requiredLinks(error: unknown): RequiredLink[] {
 /** The failure when there is no person to visit the pages. */
 export function linksUnvisited({ label }: Pick<ServerSession, 'label'>, links: readonly RequiredLink[]): Failure {
   const pages = links.map(({ message, url }) => `${label} wants you to visit ${cleanLine(url)}: ${clean(message)}`);
-  return new Failure('unanswered', [...pages, 'then make the call again, or make it from a terminal'].join('\n'), {
+  return new Failure('unanswered', [...pages, 'then repeat the call, or make it from a terminal'].join('\n'), {
     urls: links.map(({ url }) => url),
   });
 }
@@ -38,6 +38,6 @@ export async function visitLinks({ label, stop }: ServerSession, links: readonly
     const asked = await askLink(prompter, link, stop.signal);
     if (asked.kind !== 'answered' || asked.value.action !== 'accept') return false;
   }
-  await prompter.end('Calling again.');
+  await prompter.end('Calling the tool again.');
   return true;
 }

@@ -183,5 +183,5 @@ const WITHDRAWN = 'The server withdrew its question.';
 const ANSWERED: Record<ElicitResult['action'], string> = {
   accept: 'Answered.',
   decline: 'Declined.',
-  cancel: 'Cancelled: the question stays unanswered.',
+  cancel: 'Dismissed without an answer.',
 };

@@ -18,7 +18,7 @@ test('C-3: a script is told what was asked, and what to add to the command', () 
   const some = elicitationUnanswered({ mode: 'form', requestedSchema: { ...requestedSchema, required: ['age'] } });
   expect(some).toContain(`--answer '{"age":0}'`);
   expect(elicitationUnanswered({ mode: 'url', url: 'https://x.example' })).toContain(
-    `https://x.example\nanswered "cancel" (no interactive terminal); say that it is done with --answer '{"action":"accept"}'`,
+    `https://x.example\nanswered "cancel" (no interactive terminal); when you have opened the page, confirm with --answer '{"action":"accept"}'`,
   );
   expect(sampleUnanswered({ params: { maxTokens: 5 } })).toContain(`--answer '{"text":"…"}'`);
 });

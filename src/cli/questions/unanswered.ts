@@ -16,7 +16,8 @@ export function elicitationUnanswered(
   { mode, url, requestedSchema = {} }: Pick<PendingElicitation, 'mode' | 'url' | 'requestedSchema'>,
   why: string = 'answered "cancel" (no interactive terminal)',
 ): string {
-  if (mode === 'url') return `${cleanLine(url ?? '')}\n${why}; say that it is done with --answer '{"action":"accept"}'`;
+  if (mode === 'url')
+    return `${cleanLine(url ?? '')}\n${why}; when you have opened the page, confirm with --answer '{"action":"accept"}'`;
   const fields = fieldsOf(requestedSchema);
   const lines = fields.map((field) => `  ${cleanLine(field.name)}: ${captionOf(field)}`);
   const example = JSON.stringify(

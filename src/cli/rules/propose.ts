@@ -10,14 +10,14 @@ interface ListedTool {
   annotations?: unknown;
 }
 
-/** The tools of one server, by what it says of them. */
+/** The tools of one server, by their annotations. */
 export interface SortedTools {
   server: string;
   readOnly: string[];
   destructive: string[];
-  /** They change things, but only add to them. */
+  /** Tools that modify something, but only by adding to it. */
   additive: string[];
-  /** The server says nothing about them, so they count as destructive. */
+  /** Tools without annotations, which count as destructive. */
   unannotated: string[];
 }
 
@@ -46,20 +46,20 @@ export function propose(servers: readonly SortedTools[]): Proposal {
   const lines: { comment: string; rules: Rule[] }[] = servers
     .filter(({ unannotated }) => unannotated.length > 0)
     .map(({ server, unannotated }) => ({
-      comment: `${server} does not say what these tools do. Change "ask" to "allow" where a tool is harmless.`,
+      comment: `${server} does not annotate these tools. Change "ask" to "allow" for harmless tools.`,
       rules: [...new Set(unannotated)].map((tool) => ({ server, tool, ...ASK })),
     }));
   const all = (kind: Exclude<keyof SortedTools, 'server'>): string => {
     const found = servers.filter((each) => each[kind].length > 0);
-    return found.map((each) => `${each.server}: ${each[kind].join(', ')}`).join('; ') || 'none now';
+    return found.map((each) => `${each.server}: ${each[kind].join(', ')}`).join('; ') || 'none at present';
   };
   lines.push(
     {
-      comment: `Tools that say that they change nothing (${all('readOnly')}).`,
+      comment: `Tools that declare themselves read-only (${all('readOnly')}).`,
       rules: [{ annotations: { readOnlyHint: true }, then: 'allow' }],
     },
     {
-      comment: `Tools that may delete or overwrite something (${all('destructive')}), also those that are added later.`,
+      comment: `Tools that may delete or overwrite something (${all('destructive')}), including tools added later.`,
       rules: [{ annotations: { destructiveHint: true }, ...ASK }],
     },
   );
@@ -68,7 +68,7 @@ export function propose(servers: readonly SortedTools[]): Proposal {
     commented(comment),
     ...own.map((rule) => `  ${onOneLine(rule)}${rule === rules.at(-1) ? '' : ','}`),
   ]);
-  const rest = `Allowed, since no rule matches: tools that only add something (${all('additive')}).`;
+  const rest = `Allowed because no rule matches: tools that only add something (${all('additive')}).`;
   return { rules, text: ['"rules": [', ...text, commented(rest), ']'].join('\n') };
 }
 

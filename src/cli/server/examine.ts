@@ -65,7 +65,7 @@ export async function examine(client: TaskClient, config: ServerConfig, limit: L
   if (info === undefined) return findings;
   findings.info = info;
   const has = (capability: string): boolean => info.capabilities[capability] !== undefined;
-  const roundTripMs = await attempt('does not answer a ping', async () => client.ping());
+  const roundTripMs = await attempt('does not respond to a ping', async () => client.ping());
   if (roundTripMs !== undefined) findings.roundTripMs = roundTripMs;
   const tools = has('tools') ? await attempt('its tools cannot be listed', async () => client.listTools()) : [];
   if (tools !== undefined) {
@@ -90,7 +90,7 @@ function strayProblem({ first, more }: NonNullable<ServerOutput['stray']>): Prob
   const others = more === 0 ? '' : ` and ${more} more ${more === 1 ? 'line' : 'lines'}`;
   return {
     problem: `it writes text to standard output, which is reserved for messages: ${JSON.stringify(first)}${others}`,
-    fix: 'make it log to standard error: many clients report such lines as errors, or give up on the server',
+    fix: 'make the server log to standard error: many clients report such lines as errors or disconnect',
   };
 }
 
@@ -102,9 +102,9 @@ function patternProblem(pattern: string): Problem {
 }
 
 function late(what: string, reached: boolean, config: ServerConfig, { text }: Limit): Problem {
-  const more = 'if it only needs more time, give it a longer --timeout';
-  if (reached) return { problem: `${what}: no answer within ${text}`, fix: more };
-  const problem = `no MCP answer within ${text}`;
+  const more = 'if it only needs more time, use a longer --timeout';
+  if (reached) return { problem: `${what}: no response within ${text}`, fix: more };
+  const problem = `no MCP response within ${text}`;
   return { problem, fix: `${fixFor('timeout', config, 'command line')}; ${more}` };
 }
 
@@ -123,11 +123,11 @@ export function toolProblems(listed: readonly unknown[], { tasks }: Pick<ServerI
     })),
     ...shapeless.map(({ name }) => ({
       problem: `the input schema of '${cleanLine(name)}' is not of the type object`,
-      fix: 'clients refuse such tools; use {"type": "object"} for a tool without arguments',
+      fix: 'clients reject such tools; use {"type": "object"} for a tool without arguments',
     })),
     ...stranded.map(({ name }) => ({
       problem: `'${cleanLine(name)}' only runs as a task, but the server offers no tasks`,
-      fix: 'let the server declare capabilities.tasks.requests.tools.call',
+      fix: 'make the server declare capabilities.tasks.requests.tools.call',
     })),
   ];
 }

@@ -85,10 +85,10 @@ test('C-3: an unknown name gets an error with the known ones and the other two w
 });
 
 test.each([
-  ['ftp://x.example', 'begins with http:// or https://'],
+  ['ftp://x.example', 'starts with http:// or https://'],
   ['http://', 'not a valid URL'],
   ['localhost:8080/mcp', 'http://localhost:8080/mcp'],
-  [`node 'x`, 'not closed'],
+  [`node 'x`, 'unclosed quote'],
   ['A=1', 'no command'],
   [' ', 'no command'],
 ])('C-3: %j is no server, and the error says why', async (text, about) => {

@@ -63,7 +63,7 @@ export function configuredServer(
 function unknownServer(text: string, config: ProgramConfig): string {
   const known = [...config.servers.keys()];
   const hint = configHint(config);
-  const names = known.length === 0 ? 'it names none' : `it has ${known.join(', ')}`;
+  const names = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
   const where =
     hint === undefined
       ? `${names} (${config.file})`
@@ -78,12 +78,12 @@ function httpUrl(text: string): string {
 
 function commandOf(text: string): ServerConfig {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1];
-  if (scheme !== undefined) throw new UsageError(`a server's URL begins with http:// or https://, not ${scheme}://`);
+  if (scheme !== undefined) throw new UsageError(`a server's URL starts with http:// or https://, not ${scheme}://`);
   if (/^[\w.-]+:\d+(?:\/\S*)?$/.test(text)) {
-    throw new UsageError(`'${text}' is no name and no command; did you mean the URL http://${text} ?`);
+    throw new UsageError(`'${text}' is neither a server name nor a command; did you mean the URL http://${text} ?`);
   }
   const words = splitWords(text);
-  if (words === undefined) throw new UsageError('the command has a quote that is not closed');
+  if (words === undefined) throw new UsageError('the command has an unclosed quote');
   const isAssignment = (word: string): boolean => /^[A-Za-z_]\w*=/.test(word);
   const first = words.findIndex((word) => !isAssignment(word));
   const [command, ...args] = first < 0 ? [] : words.slice(first);
@@ -102,7 +102,7 @@ export function parseHeaders(lines: readonly string[]): Record<string, string> {
       throw new UsageError("--header: expected 'Name: value', as in --header 'Authorization: Bearer …'");
     }
     if (/[^\t\x20-\x7e\u0080-\u00ff]/.test(value)) {
-      throw new UsageError(`--header: the value of ${name} has a character that a header cannot hold`);
+      throw new UsageError(`--header: the value of ${name} has a character that is not allowed in a header`);
     }
     return [name, value];
   });

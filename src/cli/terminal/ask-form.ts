@@ -26,8 +26,8 @@ export async function askForm(
   for (;;) {
     const choice = await prompter.choose<ElicitResult['action'] | 'later'>(over, 'What do you say?', [
       { value: 'accept', label: fields.length === 0 ? 'Agree' : 'Answer', hint: fieldCount(fields.length) },
-      { value: 'decline', label: 'Decline', hint: 'say no' },
-      { value: 'cancel', label: 'Cancel', hint: `say nothing${onEscape === 'refuse' ? '; also Esc' : ''}` },
+      { value: 'decline', label: 'Decline', hint: 'refuse to answer' },
+      { value: 'cancel', label: 'Cancel', hint: `dismiss the question${onEscape === 'refuse' ? '; also Esc' : ''}` },
       ...laterOption(onEscape),
     ]);
     if (choice.kind === 'escaped' && onEscape === 'refuse') return { kind: 'answered', value: { action: 'cancel' } };

@@ -23,8 +23,8 @@ export async function askLink(
   const first = await prompter.choose<Step>(over, 'Open this page?', [
     ...open,
     { value: 'self', label: 'I will open it myself' },
-    { value: 'decline', label: 'Decline', hint: 'say no' },
-    { value: 'cancel', label: 'Cancel', hint: `say nothing${onEscape === 'refuse' ? '; also Esc' : ''}` },
+    { value: 'decline', label: 'Decline', hint: 'refuse to open it' },
+    { value: 'cancel', label: 'Cancel', hint: `dismiss the question${onEscape === 'refuse' ? '; also Esc' : ''}` },
     ...laterOption(onEscape),
   ]);
   if (first.kind === 'escaped') return escaped;

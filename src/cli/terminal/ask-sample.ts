@@ -17,7 +17,7 @@ export async function askSample(
   await prompter.say(describeSample(sample.params));
   for (;;) {
     const choice = await prompter.choose<'answer' | 'reject' | 'later'>(over, 'What do you say?', [
-      { value: 'answer', label: 'Answer in its place' },
+      { value: 'answer', label: 'Write the response yourself' },
       { value: 'reject', label: 'Reject', ...(onEscape === 'refuse' && { hint: 'also Esc' }) },
       ...laterOption(onEscape),
     ]);
@@ -43,7 +43,7 @@ export function describeSample(params: Schema): string {
     typeof temperature === 'number' ? `temperature ${temperature}` : '',
     modelHints(modelPreferences),
     Array.isArray(tools) ? `tools: ${tools.map((tool: unknown) => nameOf(tool)).join(', ')}` : '',
-    typeof includeContext === 'string' && includeContext !== 'none' ? `with the context of ${includeContext}` : '',
+    typeof includeContext === 'string' && includeContext !== 'none' ? `with context: ${includeContext}` : '',
   ].filter(Boolean);
   return [
     ...(typeof systemPrompt === 'string' ? [`system: ${shorten(systemPrompt)}`] : []),

@@ -4,7 +4,7 @@ const HOME = '\u001B[H';
 const ERASE_LINE = '\u001B[K';
 const ERASE_BELOW = '\u001B[J';
 
-/** The whole terminal, drawn again and again; what was on it before comes back at the end. */
+/** A full-screen display that is redrawn continuously; the previous screen is restored at the end. */
 export class FullScreen {
   onKey: (key: string) => void = () => {};
   onResize: () => void = () => {};
@@ -26,7 +26,7 @@ export class FullScreen {
     this.#input.on('data', this.#pressed).resume();
   }
 
-  /** Lines beyond the last row are left out; lines must not be wider than the screen, apart from colours. */
+  /** Lines beyond the last row are omitted; lines must not be wider than the screen, not counting colours. */
   draw(lines: readonly string[]): void {
     if (!this.#isOpen) return;
     const shown = lines.slice(0, this.#output.rows);

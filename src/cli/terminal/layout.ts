@@ -7,7 +7,7 @@ const ASCII = /^[\x20-\x7e]*$/;
 const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u;
 const INVISIBLE = /^[\p{Default_Ignorable_Code_Point}\p{Control}\p{Mark}]/u;
 
-/** Made for the first text that is not ASCII: loading its data takes longer than all else that a short command does. */
+/** Created for the first non-ASCII text, because loading its data is slow. */
 let segmenter: Intl.Segmenter | undefined;
 
 function graphemes(text: string): string[] {

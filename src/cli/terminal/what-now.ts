@@ -2,7 +2,7 @@ import type { Option, Prompter } from './prompter.ts';
 
 export type Decision = 'cancel' | 'leave' | 'go on';
 
-/** Whether the work can go on without the command. */
+/** Whether the work can continue without the command. */
 type Leaving = 'possible' | 'uncertain' | 'impossible';
 
 /** What Ctrl-C can stop. */
@@ -37,12 +37,12 @@ function optionsFor(stoppable: Stoppable): [Option<Decision>, ...Option<Decision
   return [
     { value: 'cancel', label: 'Cancel it', hint: 'also Ctrl-C' },
     ...LEAVE[stoppable.leaving],
-    { value: 'go on', label: 'Go on', hint: 'also Esc' },
+    { value: 'go on', label: 'Continue', hint: 'also Esc' },
   ];
 }
 
 const LEAVE: Record<Leaving, Option<Decision>[]> = {
-  possible: [{ value: 'leave', label: 'Leave it running', hint: 'the server keeps it; you can come back' }],
+  possible: [{ value: 'leave', label: 'Leave it running', hint: 'the server keeps it; you can return to it later' }],
   uncertain: [{ value: 'leave', label: 'Leave it', hint: 'the server is unreachable, and may have lost it' }],
   impossible: [],
 };

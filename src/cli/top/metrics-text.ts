@@ -9,7 +9,7 @@ export interface Sample {
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** The samples of a text in the format of OpenMetrics; `undefined` if it is no such text. */
+/** The samples of an OpenMetrics text; `undefined` if it is not in this format. */
 export function readMetrics(text: string): Sample[] | undefined {
   if (!text.trimEnd().endsWith('# EOF')) return undefined;
   return text.split('\n').flatMap((line) => {

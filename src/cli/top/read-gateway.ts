@@ -14,7 +14,7 @@ export async function readGateway({ base, token }: GatewayLocation): Promise<Sam
     const code = codeOf(cause);
     const reason = typeof code === 'string' ? code : messageOf(cause ?? error);
     const hint = 'start one with meanwhile serve, or give its address: meanwhile top http://HOST:PORT';
-    throw new Failure('unreachable', `no gateway answers at ${shown} (${reason}); ${hint}`);
+    throw new Failure('unreachable', `no gateway is reachable at ${shown} (${reason}); ${hint}`);
   });
   const samples = ok ? readMetrics(text) : undefined;
   if (samples !== undefined) return samples;

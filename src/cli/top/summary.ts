@@ -1,4 +1,4 @@
-/** What a person wants to know of a gateway, from its metrics. */
+/** A summary of a gateway, from its metrics. */
 
 import type { Sample } from './metrics-text.ts';
 
@@ -120,7 +120,7 @@ class Metrics {
   }
 }
 
-/** The value that this share of all is not above, as far as the buckets tell; `null` if there are none. */
+/** The quantile, as precisely as the buckets allow; `null` without samples. */
 export function quantile(share: number, buckets: readonly Sample[]): number | null {
   const counts = new Map<number, number>();
   for (const { labels, value } of buckets) {

@@ -1,4 +1,4 @@
-/** A summary as people read it. */
+/** A summary as text. */
 
 import { showBytes, showDuration } from '../units.ts';
 import { cleanLine } from '../../lib/clean.ts';
@@ -6,7 +6,7 @@ import { fit, pad, table } from '../terminal/layout.ts';
 import type { Style } from '../terminal/style.ts';
 import type { ServerSummary, Summary } from './summary.ts';
 
-/** What happened between two looks. */
+/** The rates between two samples. */
 export interface Rates {
   seconds: number;
   before: Summary;
@@ -79,7 +79,7 @@ function store({ store: { up, commits, failed, medianSeconds, slowestSeconds } }
 const HEADINGS = ['server', 'up', 'connections', 'open', 'calls', 'failed', 'median', '95 %'];
 
 function servers(list: readonly ServerSummary[], style: Style, columns: number, room: number): string[] {
-  if (list.length === 0) return [style.faint('no server was used yet')];
+  if (list.length === 0) return [style.faint('no server has been used yet')];
   const shown = list.slice(0, Math.max(1, room));
   const rows = shown.map((each) => [
     cleanLine(each.name),

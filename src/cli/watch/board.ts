@@ -13,7 +13,7 @@ export class Board {
   /** Newest first. */
   #ended: Call[] = [];
 
-  /** What is known is replaced. */
+  /** Replaces the current contents. */
   async load(api: ApiClient): Promise<void> {
     const calls = async (status: string, most: number): Promise<Call[]> =>
       (await api.list<Call>('calls', { status }, most)).items.filter(isCall);

@@ -1,4 +1,4 @@
-/** The work of a gateway as people read it, for `status` and `watch`. */
+/** The work of a gateway as text, for `status` and `watch`. */
 
 import { cleanLine } from '../../lib/clean.ts';
 import type { Call, Me, Question, Server, Session } from '../../lib/api-items.ts';
@@ -23,7 +23,7 @@ export interface Section {
   paint?: (text: string) => string;
 }
 
-/** The sections share the room; one that needs less leaves it to the others. */
+/** The sections share the space; a section that needs less leaves the rest to the others. */
 export function layOut(title: string, sections: readonly Section[], { style, columns, rows }: ViewOptions): string[] {
   const lines = [style.strong(fit(title, columns))];
   for (const [index, section] of sections.entries()) {
@@ -69,7 +69,7 @@ export function workSection(calls: readonly Call[], { columns, now }: ViewOption
   const waiting = calls.filter(({ status }) => status === 'waiting').length;
   const counts = [`${calls.length - waiting} running`, ...(waiting > 0 ? [`${waiting} waiting`] : [])].join(', ');
   return {
-    heading: calls.length === 0 ? 'nothing is running' : `calls: ${counts}`,
+    heading: calls.length === 0 ? 'no running calls' : `calls: ${counts}`,
     rows: calls.map((call) => [
       placeOf(call),
       showDuration(Math.max(0, now - call.startedAt)),
@@ -82,7 +82,7 @@ export function workSection(calls: readonly Call[], { columns, now }: ViewOption
 
 export function endedSection(calls: readonly Call[], { style, now }: ViewOptions): Section {
   return {
-    heading: calls.length === 0 ? 'nothing has ended yet' : 'ended',
+    heading: calls.length === 0 ? 'no ended calls' : 'ended',
     rows: calls.map((call) => [
       placeOf(call),
       `${showDuration(Math.max(0, now - (call.endedAt ?? now)))} ago`,

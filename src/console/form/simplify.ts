@@ -21,7 +21,7 @@ export function simplify(schema: Schema | undefined): Simplified {
   if (beyond.length > 0)
     return { form, limits: `The schema has rules for the arguments as a whole (${beyond.join(', ')}).` };
   if (isObject(root['additionalProperties']) || (properties.length === 0 && root['additionalProperties'] === true)) {
-    return { form, limits: 'The tool takes arguments with names of your choice.' };
+    return { form, limits: 'The tool accepts arguments with any names.' };
   }
   return { form };
 }

@@ -55,7 +55,7 @@ export function Account({ server }: { server: Server }): JSX.Element | null {
         <>
           <span class="light">
             Signed in at {hostOf(account.issuer)}
-            {isShared && ' for everybody'}
+            {isShared && ' for all users'}
             {account.scopes.length > 0 && ` (${account.scopes.join(', ')})`}
           </span>
           {maySignOut && (

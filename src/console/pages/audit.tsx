@@ -75,11 +75,11 @@ export function Audit(): JSX.Element {
 
 function Nothing({ filtered, more }: { filtered: boolean; more: boolean }): JSX.Element {
   // One request searches for some seconds.
-  if (more) return <Empty icon="search" title="No line matches so far" />;
-  if (filtered) return <Empty icon="search" title="No line matches" />;
+  if (more) return <Empty icon="search" title="No matching lines so far" />;
+  if (filtered) return <Empty icon="search" title="No matching lines" />;
   return (
-    <Empty icon="audit" title="Nothing is recorded yet">
-      <p>Each call, question, answer, approval, sign-in and change of a server becomes a line here.</p>
+    <Empty icon="audit" title="No lines yet">
+      <p>Each call, question, answer, approval, sign-in and server change appears here as a line.</p>
     </Empty>
   );
 }

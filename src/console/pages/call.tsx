@@ -180,13 +180,13 @@ function Outcome({ call }: { call: Call }): JSX.Element | null {
   }
   if (result !== undefined) return <Result result={result} isError={call.isError === true} />;
   if (status === 'lost')
-    return <Notice tone="warn">The gateway that ran this call is gone, and its outcome with it.</Notice>;
+    return <Notice tone="warn">The gateway that ran this call stopped, so its outcome is unknown.</Notice>;
   if (call.endedAt !== undefined && truncated === true) {
     return (
       <Section title="Result">
         <p class="muted">
-          The result{resultBytes !== undefined && ` (${bytes(resultBytes)})`} is too large to be shown here
-          {call.view !== 'console' && '; its client has received it'}.
+          The result{resultBytes !== undefined && ` (${bytes(resultBytes)})`} is too large to show here
+          {call.view !== 'console' && '; the client has received it'}.
         </p>
         {call.taskId !== undefined && <DownloadResult call={call} />}
       </Section>
@@ -211,7 +211,7 @@ function DownloadResult({ call }: { call: Call }): JSX.Element {
   return (
     <div class="actions">
       <button type="button" disabled={busy} onClick={() => void read()}>
-        {busy ? 'Reading…' : 'Download it'}
+        {busy ? 'Downloading…' : 'Download the result'}
       </button>
     </div>
   );
@@ -236,7 +236,7 @@ function Result({ result, isError }: { result: unknown; isError: boolean }): JSX
   return (
     <>
       {hasContent && (
-        <Section title={isError ? 'Error of the tool' : 'Result'}>
+        <Section title={isError ? 'Error from the tool' : 'Result'}>
           <div class={isError ? 'tool-error' : ''}>
             <Blocks content={content} label="Result" />
           </div>

@@ -42,7 +42,7 @@ function StartDemo(): JSX.Element {
       <button type="button" class="primary" disabled={busy} onClick={() => void run()}>
         <Icon name="play" /> {busy ? 'Starting…' : 'Start the demo'}
       </button>
-      <p class="light">Adds a small server of our own that writes a slow report and asks you a question.</p>
+      <p class="light">Adds a small demo server that writes a slow report and asks you a question.</p>
     </div>
   );
 }

@@ -104,8 +104,8 @@ export function Inbox(): JSX.Element {
         selected !== undefined ? (
           <QuestionView key={selected.id} question={selected} />
         ) : missing ? (
-          <Empty icon="question" title="This question is not here">
-            <p>It is unknown, has been forgotten, or belongs to somebody else.</p>
+          <Empty icon="question" title="Question not found">
+            <p>It is unknown, has been removed from the history, or belongs to another user.</p>
           </Empty>
         ) : undefined
       }
@@ -114,19 +114,19 @@ export function Inbox(): JSX.Element {
 }
 
 function Nothing({ filtered, ended }: { filtered: boolean; ended: boolean }): JSX.Element {
-  if (filtered) return <Empty icon="search" title="No question matches" />;
+  if (filtered) return <Empty icon="search" title="No matching questions" />;
   if (ended) {
     return (
-      <Empty icon="inbox" title="No question has ended yet">
-        <p>Questions stay here after they were answered, for as long as the history is kept.</p>
+      <Empty icon="inbox" title="No ended questions yet">
+        <p>Answered questions stay here as long as the history is kept.</p>
       </Empty>
     );
   }
   return (
-    <Empty icon="inbox" title="Nothing waits for you">
+    <Empty icon="inbox" title="No open questions">
       <p>
-        When a server asks for a decision, some input or a model, its question appears here, whichever client made the
-        call.
+        When a server asks for a decision, for input or for a model reply, its question appears here, no matter which
+        client made the call.
       </p>
       <DemoHint />
     </Empty>

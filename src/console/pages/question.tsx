@@ -82,10 +82,7 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
           items={[
             ['Asked by', server],
             ['For', program === undefined ? principal : `${cleanLine(program)} (${principal})`],
-            [
-              'Also asked',
-              question.presented === true && status === 'open' ? 'its client shows the question, too' : undefined,
-            ],
+            ['Also shown', question.presented === true && status === 'open' ? 'in its client' : undefined],
             ['Id', <code>{question.id}</code>],
           ]}
         />
@@ -110,7 +107,7 @@ function Asked({ question }: { question: Question }): JSX.Element | null {
 function Answering({ question, wasRead }: { question: Question; wasRead: boolean }): JSX.Element {
   if (question.params === undefined) {
     return wasRead ? (
-      <Notice tone="warn">The history does not have the whole question. Answer it in the client.</Notice>
+      <Notice tone="warn">The history does not contain the whole question. Answer it in the client.</Notice>
     ) : (
       <p class="muted">Loading…</p>
     );
@@ -118,7 +115,7 @@ function Answering({ question, wasRead }: { question: Question; wasRead: boolean
   if (question.approval !== undefined) return <ApprovalForm question={question} />;
   if (question.kind === 'sampling') return <SamplingForm question={question} />;
   if (question.kind === 'roots') {
-    return <Notice tone="info">Only the client program knows its folders. It answers by itself.</Notice>;
+    return <Notice tone="info">Only the client knows its folders. It answers automatically.</Notice>;
   }
   if (question.mode === 'url') return <UrlQuestion question={question} />;
   return <FormQuestion question={question} />;
@@ -139,7 +136,7 @@ function FormQuestion({ question }: { question: Question }): JSX.Element {
       <SchemaForm
         schema={schema}
         draftKey={question.id}
-        limits={expressible ? undefined : 'The server asks with a schema that no form can show.'}
+        limits={expressible ? undefined : 'The schema of this question cannot be shown as a form.'}
         onSubmit={async (content) => sendAnswer(question, { action: 'accept', content })}
       >
         {(busy) => (
@@ -166,14 +163,14 @@ function Ended({ question }: { question: Question }): JSX.Element {
       <p>
         <strong>{by === '' ? text : `${text} by ${by}`}</strong>
         {endedAt !== undefined && ` at ${clock(endedAt)}`}
-        {status === 'expired' && '. Nobody answered in time.'}
-        {status === 'lost' && '. The call that asked is gone.'}
+        {status === 'expired' && '. The question was not answered in time.'}
+        {status === 'lost' && '. The call that asked it was lost.'}
       </p>
       {reason !== undefined && <p>{clean(reason)}</p>}
       {question.mode === 'url' && status === 'accepted' && <OpenLink question={question} />}
       {callId !== undefined && (
         <p>
-          <a href={hrefOf('work', callId)}>See what became of {tool ?? 'the call'}</a>
+          <a href={hrefOf('work', callId)}>Show the outcome of {tool ?? 'the call'}</a>
         </p>
       )}
     </Notice>

@@ -8,7 +8,7 @@ export function Refusals({ question, busy }: { question: Question; busy: boolean
   const send = (action: string): void => void sendAnswer(question, { action });
   return (
     <>
-      <button type="button" disabled={busy} onClick={() => send('decline')} title="Tell the server no">
+      <button type="button" disabled={busy} onClick={() => send('decline')} title="Refuse to answer">
         Decline
       </button>
       <button
@@ -16,7 +16,7 @@ export function Refusals({ question, busy }: { question: Question; busy: boolean
         class="quiet"
         disabled={busy}
         onClick={() => send('cancel')}
-        title="Close the question without deciding"
+        title="Close the question without a decision"
       >
         Dismiss
       </button>

@@ -67,7 +67,7 @@ export function SamplingForm({ question }: { question: Question }): JSX.Element 
             }}
           />
           <p class="help" id={`${field}-help`}>
-            The server uses it as the reply of a model.
+            The server uses it as the model’s reply.
           </p>
           {mistake !== undefined && (
             <p class="mistake" id={`${field}-mistake`}>
@@ -85,14 +85,14 @@ export function SamplingForm({ question }: { question: Question }): JSX.Element 
             onInput={({ currentTarget }) => setModel(currentTarget.value)}
           />
           <p class="help" id={`${field}-model-help`}>
-            The name of the model, if you copied its reply.
+            The name of the model if you copied its reply.
           </p>
         </div>
         <div class="actions">
           <button type="submit" class="primary" disabled={busy}>
             {busy ? 'Sending…' : 'Send reply'}
           </button>
-          <button type="button" disabled={busy} onClick={refuse} title="Answer with an error">
+          <button type="button" disabled={busy} onClick={refuse} title="Reply with an error">
             Refuse
           </button>
         </div>
@@ -124,7 +124,7 @@ export function Request({ params }: { params: Record<string, unknown> }): JSX.El
       })}
       <Facts
         items={[
-          ['Tokens at most', typeof maxTokens === 'number' ? maxTokens.toLocaleString() : undefined],
+          ['Max. tokens', typeof maxTokens === 'number' ? maxTokens.toLocaleString() : undefined],
           ['Models', wanted.length === 0 ? undefined : wanted.join(', ')],
           ['Temperature', typeof temperature === 'number' ? String(temperature) : undefined],
           [
@@ -134,7 +134,7 @@ export function Request({ params }: { params: Record<string, unknown> }): JSX.El
         ]}
       />
       {Array.isArray(tools) && tools.length > 0 && (
-        <Section title="Tools that the model may use">
+        <Section title="Tools for the model">
           <JsonView value={{ tools, toolChoice }} label="Tools" />
         </Section>
       )}

@@ -38,7 +38,7 @@ export function Servers(): JSX.Element {
           <Trouble />
         ) : all.length === 0 ? (
           <Empty icon="servers" title="No servers yet">
-            <p>Add servers to the config file, or copy those of your clients into one:</p>
+            <p>Add servers to the config file, or import the servers of your clients:</p>
             <p>
               <Command text="meanwhile import" />
             </p>
@@ -59,7 +59,7 @@ export function Servers(): JSX.Element {
         server !== undefined ? (
           <ServerView key={serverKey(server)} server={server} tool={filters['tool']} problem={unread} />
         ) : unread !== undefined ? (
-          <Empty icon="question" title="This server is not here">
+          <Empty icon="question" title="Server not found">
             <p>{unread}</p>
           </Empty>
         ) : undefined
@@ -138,12 +138,12 @@ function ServerView({
           <p class="message">{clean(server.error)}</p>
           {server.fix !== undefined && (
             <p>
-              <strong>Try this:</strong> {clean(server.fix)}
+              <strong>Suggested fix:</strong> {clean(server.fix)}
             </p>
           )}
           {server.retryAt !== undefined && server.retryAt > Date.now() && (
             <p class="muted">
-              The gateway tries again: <Remaining until={server.retryAt} />.
+              The gateway will reconnect: <Remaining until={server.retryAt} />.
             </p>
           )}
         </Notice>
@@ -152,7 +152,7 @@ function ServerView({
         (server.state !== 'connected' || server.tools === undefined) && <Connect server={server} />
       ) : (
         <Notice tone="info">
-          A client of {server.principal} added this server. Only {server.principal} can connect to it and try its tools.
+          A client of {server.principal} added this server. Only {server.principal} can connect to it and run its tools.
         </Notice>
       )}
       {server.principal === undefined && server.transport === 'http' && <Account server={server} />}
@@ -186,7 +186,7 @@ function ServerView({
         )}
         <p>
           <a href={hrefOf('work', undefined, { server: server.name, principal: server.principal })}>
-            Calls of this server
+            Calls to this server
           </a>
         </p>
         {server.addedBy === 'client' && server.principal === undefined && <Remove server={server} />}
@@ -253,7 +253,7 @@ function Remove({ server }: { server: Server }): JSX.Element {
           <button type="button" class="quiet" onClick={() => setAsking(false)}>
             Keep it
           </button>
-          <span class="light">Its running calls fail.</span>
+          <span class="light">Its running calls will fail.</span>
         </>
       ) : (
         <button type="button" onClick={() => setAsking(true)}>
@@ -268,7 +268,7 @@ function Log({ lines }: { lines: LogLine[] }): JSX.Element {
   return (
     <Section title="Log">
       {lines.length === 0 ? (
-        <p class="muted">The server has not logged anything.</p>
+        <p class="muted">No log messages yet.</p>
       ) : (
         <div class="log" tabIndex={0} role="region" aria-label="Log">
           <ul>

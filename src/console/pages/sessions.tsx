@@ -30,7 +30,7 @@ export function Sessions(): JSX.Element {
       <Trouble />
       {all.length > 0 ? <Table items={all} /> : problem.get() === undefined && <Nothing />}
       {all.some(({ state }) => state === 'dormant') && (
-        <p class="help page-note">Dormant sessions are stored, and go on when their client comes back.</p>
+        <p class="help page-note">Dormant sessions are stored and continue when their client returns.</p>
       )}
       {moreSessions.get() !== undefined && (
         <button type="button" class="load" onClick={() => void readMoreSessions()}>
@@ -45,8 +45,8 @@ function Nothing(): JSX.Element {
   const now = phase.get();
   const address = (now.name === 'ready' ? now.me.endpoints?.all : undefined) ?? `${location.origin}/mcp/all`;
   return (
-    <Empty icon="sessions" title="No client has connected">
-      <p>Give a client this address, for example Claude Code:</p>
+    <Empty icon="sessions" title="No clients have connected">
+      <p>Connect a client to this address, for example Claude Code:</p>
       <p>
         <Command text={`claude mcp add --transport http meanwhile ${address}`} />
       </p>

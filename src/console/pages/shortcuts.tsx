@@ -10,14 +10,14 @@ export function Shortcuts({ places, onClose }: Props): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   const keys: [string[], string][] = [
-    [['j'], 'Next in the list'],
-    [['k'], 'Previous in the list'],
-    [['Enter'], 'Open; in an open item, go to its form'],
+    [['j'], 'Next item'],
+    [['k'], 'Previous item'],
+    [['Enter'], 'Open the item; in an open item, go to its form'],
     [['Ctrl', 'Enter'], 'Send the form (⌘ Enter on a Mac)'],
     [['Esc'], 'Leave the form, then the item'],
     [['/'], 'Filter'],
     ...places.map(({ title, key }): [string[], string] => [['g', key], title]),
-    [['?'], 'This list'],
+    [['?'], 'Show these shortcuts'],
   ];
   return (
     <dialog ref={dialog} aria-labelledby="shortcuts-title" onClose={onClose}>

@@ -30,13 +30,13 @@ export function SignIn({ reason, problem, issuer }: SignInProps): JSX.Element {
       <div class="form">
         <Logo />
         <h1>Meanwhile</h1>
-        <p class="muted">Answer what your tools ask, and watch what they do.</p>
+        <p class="muted">Answer questions from your tools, and watch their work.</p>
         {reason !== undefined && <Notice tone="info">{reason}</Notice>}
         {issuer !== undefined && (
           <Notice tone="info">
-            You have signed out here. You are still signed in with {issuer.title}.{' '}
+            You have signed out of the console. You are still signed in with {issuer.title}.{' '}
             <a href={issuer.url} rel="noreferrer">
-              Sign out there, too
+              Sign out there, too.
             </a>
           </Notice>
         )}
@@ -64,7 +64,7 @@ function Issuers({
     } catch (error) {
       setProblem(messageOf(error));
     }
-    // Also when it went well: a person who comes back with the button of the browser finds the page as it was.
+    // Also on success, so that the page is usable after the browser's back button.
     setBusy(false);
   };
   return (
@@ -151,7 +151,7 @@ function KeyForm({ problem: given, input, isSecond }: KeyFormProps): JSX.Element
         {busy ? 'Signing in…' : 'Sign in'}
       </button>
       <p class="help">
-        On the machine of the gateway, <Command text="meanwhile console" /> opens this page signed in.
+        On the gateway’s machine, <Command text="meanwhile console" /> opens this page and signs you in.
       </p>
     </form>
   );

@@ -70,7 +70,7 @@ export function Timeline(): JSX.Element {
       <HistoryOff />
       {lanes.length === 0 ? (
         <Empty icon="timeline" title={`No calls in the last ${minutes === 60 ? 'hour' : `${minutes} minutes`}`}>
-          <p>Each call becomes a bar in the lane of its server. The time in which it waits for a person is hatched.</p>
+          <p>Each call is a bar in the lane of its server. The time that it waits for a person is hatched.</p>
           <DemoHint />
         </Empty>
       ) : asTable ? (

@@ -58,8 +58,8 @@ function ToolItem({ server, tool, open }: { server: Server; tool: Tool; open: bo
       >
         <Icon name="next" />
         <span class="tool-name">{tool.name}</span>
-        {readOnlyHint === true && <span class="tag">reads only</span>}
-        {destructiveHint === true && readOnlyHint !== true && <span class="tag urgent">may destroy</span>}
+        {readOnlyHint === true && <span class="tag">read-only</span>}
+        {destructiveHint === true && readOnlyHint !== true && <span class="tag urgent">destructive</span>}
         <span class="light note">{!open && cleanLine(tool.description ?? tool.title ?? '')}</span>
       </button>
       {open && server.principal === undefined && <TryTool server={server.name} tool={tool} />}

@@ -19,7 +19,7 @@ export function UrlQuestion({ question }: { question: Question }): JSX.Element {
     setBusy(true);
     await sendAnswer(question, { action: 'accept' });
     setBusy(false);
-    // Not if somebody else was first, or the gateway did not take the answer.
+    // Not if another person was faster, or the gateway did not accept the answer.
     if (questions.get(question.id)?.status === 'accepted') window.open(target.href, '_blank', 'noopener,noreferrer');
   };
   if (url === undefined) {
@@ -47,8 +47,8 @@ export function UrlQuestion({ question }: { question: Question }): JSX.Element {
         </Notice>
       ))}
       <p class="help">
-        Open it only if you trust {url.host} and expect it from {question.server}. It opens in a new tab; what you enter
-        there does not pass through the gateway.
+        Open it only if you trust {url.host} and expect this from {question.server}. It opens in a new tab; what you
+        enter there does not pass through the gateway.
       </p>
       <div class="actions">
         <button type="button" class="primary" disabled={busy} onClick={() => void open(url)}>

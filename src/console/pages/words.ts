@@ -44,7 +44,7 @@ export const SERVER_STATE: Record<Server['state'], { text: string; tone: string 
   idle: { text: 'Idle', tone: 'neutral' },
   connecting: { text: 'Connecting', tone: 'running' },
   connected: { text: 'Connected', tone: 'good' },
-  waiting: { text: 'Trying again', tone: 'waiting' },
+  waiting: { text: 'Reconnecting', tone: 'waiting' },
   failed: { text: 'Failed', tone: 'bad' },
 };
 
@@ -57,7 +57,7 @@ export const SESSION_STATE: Record<Session['state'], { text: string; tone: strin
 const VIA: Record<string, string> = {
   console: 'in the console',
   terminal: 'in a terminal',
-  link: 'with a link in a message',
+  link: 'through a link in a message',
   tools: 'through the hub’s tools',
   client: 'in the client',
 };
@@ -80,7 +80,7 @@ export function headline(question: Question): string {
   const text = cleanLine(message ?? params?.['message'] ?? '');
   if (text !== '') return text;
   if (kind === 'roots') return 'Which folders may it use?';
-  return kind === 'sampling' ? lastMessage(params ?? {}) || 'Asks for a model' : 'Asks for input';
+  return kind === 'sampling' ? lastMessage(params ?? {}) || 'Asks for a model reply' : 'Asks for input';
 }
 
 function lastMessage({ messages }: Record<string, unknown>): string {

@@ -114,7 +114,7 @@ export function Work(): JSX.Element {
         call !== undefined ? (
           <CallView key={call.id} call={call} problem={problem} />
         ) : problem !== undefined ? (
-          <Empty icon="question" title="This call is not here">
+          <Empty icon="question" title="Call not found">
             <p>{problem}</p>
           </Empty>
         ) : undefined
@@ -137,9 +137,9 @@ function filterOf({ show: which, server, session, principal, text, task }: Recor
 }
 
 function Nothing({ filtered }: { filtered: boolean }): JSX.Element {
-  if (filtered) return <Empty icon="search" title="No call matches" />;
+  if (filtered) return <Empty icon="search" title="No matching calls" />;
   return (
-    <Empty icon="work" title="Nothing has run yet">
+    <Empty icon="work" title="No calls yet">
       <p>
         Every tool call through the gateway appears here, with its progress while it runs and its result afterwards.
       </p>

@@ -1,4 +1,4 @@
-/** What a screen reader says, and short notes that everybody sees. */
+/** Announcements for screen readers, and short visible notes. */
 
 import { Value } from './collection.ts';
 

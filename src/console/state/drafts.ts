@@ -1,4 +1,4 @@
-/** What the person has typed and not sent, and has tried, so that it is there again after looking at something else. */
+/** Unsent input and tried calls, kept while the person visits other pages. */
 
 import type { Draft } from '../form/draft.ts';
 

@@ -56,7 +56,7 @@ const ENDED_READ = 50;
 /** Calls and questions that are remembered; those that have not ended always are. */
 const [CALLS_KEPT, SUMMARIES_KEPT, QUESTIONS_KEPT] = [5000, 2000, 2000];
 
-/** How often a window that nobody sees counts the open questions, which its title shows. */
+/** How often a hidden window updates the number of open questions in its title. */
 const COUNT_MS = 30_000;
 
 /** How long a list waits for more changes before it is read again. */
@@ -64,7 +64,7 @@ const SOON_MS = 3000;
 
 let stream: EventStream | undefined;
 let counting: ReturnType<typeof setInterval> | undefined;
-/** Of the person to whom belongs what the page knows. */
+/** The person to whom the data on the page belongs. */
 let identity: string | undefined;
 
 /** People who sign in again find everything as they left it. Others, and who may see less than before, do not. */
@@ -107,10 +107,10 @@ async function leaveFor(path: string): Promise<boolean> {
   }
 }
 
-/** The gateway does not know the person any more; or another window has signed in as somebody else, whom this one follows. */
+/** The person is no longer signed in, or another window has signed in as another person, whom this window follows. */
 function refused(): void {
   if (isPageKeyOld()) void start();
-  else signedOut('You are no longer signed in: the session has ended, or the gateway has a new key.');
+  else signedOut('You are no longer signed in: your session has ended, or the gateway has a new key.');
 }
 
 /** With a key that the person has typed, or that came with a link, which anybody may have sent. */
@@ -123,7 +123,7 @@ export async function readIssuers(): Promise<IssuerChoice[]> {
   return (await get<{ issuers: IssuerChoice[] }>('/console/sign-in')).issuers;
 }
 
-/** Leaves the page for that of the issuer, and comes back to what is open now. */
+/** Leaves the page for the issuer, and returns to the current page afterwards. */
 export async function signInWith({ issuer }: IssuerChoice): Promise<void> {
   const { hash } = location;
   const to = pageToReturnTo(hash) ?? (hash.startsWith('#/') ? `/console${hash}` : '/console');
@@ -194,7 +194,7 @@ globalThis.addEventListener?.('visibilitychange', follow);
 function onLink(now: Link): void {
   const before = link.get();
   link.set(now);
-  if (now.state === 'lost' && before.state === 'live') announce('Connection to the gateway lost. Trying again.');
+  if (now.state === 'lost' && before.state === 'live') announce('Connection to the gateway lost. Reconnecting.');
   if (now.state === 'live' && before.state === 'lost') announce('Connected to the gateway again.');
 }
 
@@ -208,7 +208,7 @@ function onOpen(resumed: boolean): void {
   problem.set(undefined);
   void readServers();
   void readSessions();
-  // The stream tells what has changed since, but not what could not be read.
+  // The stream reports later changes, but not data that could not be read.
   if (!resumed || !loaded.get() || isUnread) void reload();
 }
 
@@ -292,7 +292,7 @@ async function readRunningCalls(): Promise<void> {
     const running = await readRunning();
     calls.putAll(running);
     const found = new Set(running.map(({ id }) => id));
-    // What ran before changes were missed, and does not any more, is read again where it is shown.
+    // Calls that ended while changes were missed are read again where they are shown.
     for (const call of known) if (!found.has(call.id) && calls.get(call.id) === call) calls.delete(call.id);
   });
 }
@@ -320,7 +320,7 @@ async function readOpenQuestions(): Promise<void> {
   problem.set(undefined);
 }
 
-/** What was open and is not any more has ended meanwhile. After a long time that may be much, and only the latest matters. */
+/** Questions that are no longer open have ended meanwhile. After a long time there may be many, and only the latest matter. */
 async function readEnded(ended: readonly Question[]): Promise<void> {
   const latest = ended.toSorted((a, b) => b.createdAt - a.createdAt);
   for (const { id } of latest.slice(ENDED_READ)) questions.delete(id);

@@ -5,7 +5,7 @@ import type { Call, Page } from '../../lib/api-items.ts';
 
 const LIMIT = 200;
 
-/** What a person calls running is two states for the gateway. */
+/** A call that people see as running has one of two states in the gateway. */
 export async function readRunning(filter: Record<string, string | undefined> = {}): Promise<Call[]> {
   const read = async (status: string): Promise<Call[]> =>
     readAll(async (cursor) => get<Page<Call>>('/api/v1/calls', { ...filter, status, limit: LIMIT, cursor }));

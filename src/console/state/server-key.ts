@@ -1,6 +1,6 @@
 import type { Call, Server } from '../../lib/api-items.ts';
 
-/** As links name a server: with its principal if a client of somebody else added it. */
+/** The key of a server in links: with its principal if a client of another principal added it. */
 export type ServerName = Pick<Server, 'name' | 'principal'>;
 
 /** Clients of several principals may have added servers of the same name. */

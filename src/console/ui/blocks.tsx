@@ -63,8 +63,7 @@ function Media({ kind, data, mimeType, label }: MediaProps): JSX.Element {
   if (!fits || broken) {
     return (
       <p class="muted">
-        This {kind} cannot be shown: it is declared as {cleanLine(mimeType) || 'nothing'}, {size}, and is not a valid
-        one.
+        This {kind} cannot be shown because it is not valid ({cleanLine(mimeType) || 'no type'}, {size}).
       </p>
     );
   }

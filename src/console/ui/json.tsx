@@ -43,7 +43,7 @@ export function LongText({ text, label, className = 'plain', render }: LongTextP
       )}
       {text.length > MOST && (
         <p class="muted">
-          This is only the beginning.{' '}
+          Only the beginning is shown.{' '}
           <button type="button" class="quiet" onClick={() => download(`${label}.txt`, text, 'text/plain')}>
             Download all ({bytes(text.length)})
           </button>

@@ -49,7 +49,7 @@ export function Elapsed({ from, to }: { from: number; to?: number | undefined })
 }
 
 export function Remaining({ until }: { until: number }): JSX.Element {
-  return <Ticking at={until} text={(now) => (until > now ? `${roughly(until - now)} left` : 'time is up')} />;
+  return <Ticking at={until} text={(now) => (until > now ? `${roughly(until - now)} left` : 'time expired')} />;
 }
 
 interface EmptyProps {

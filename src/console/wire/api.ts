@@ -10,14 +10,15 @@ export class ApiError extends Error {
   /** 0 if the gateway could not be reached. */
   readonly status: number;
   readonly code: string;
-  /** What is wrong with the fields of an answer. */
+  /** The mistakes in the fields of an answer. */
   readonly fields: Record<string, string>;
-  /** The question that somebody else has answered. */
+  /** The question that was already answered. */
   readonly question: Question | undefined;
 
   constructor(status: number, body: unknown) {
     const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
-    const message = typeof error['message'] === 'string' ? error['message'] : `The gateway answered ${status}.`;
+    const message =
+      typeof error['message'] === 'string' ? error['message'] : `The gateway responded with status ${status}.`;
     super(sentence(message));
     this.status = status;
     this.code = typeof error['code'] === 'string' ? error['code'] : '';
@@ -44,12 +45,12 @@ export function whenUnreachable(listener: () => void): void {
 /** Grows when another person takes over the page. */
 let person = 0;
 
-/** What was asked until now is for the person before: those who wait for it hear nothing. */
+/** Earlier requests belong to the previous person: their callers get no result. */
 export function dropRequests(): void {
   person += 1;
 }
 
-/** For answers that nobody may see any more. Who waits for them is gone. */
+/** For responses that must not be shown any more. It never settles. */
 const never = async <T>(): Promise<T> => new Promise(() => {});
 
 export const API = '/api/v1';

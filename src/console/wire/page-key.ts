@@ -7,7 +7,7 @@ import { isObject } from '../../lib/values.ts';
 
 const NAME = 'meanwhile.pageKey';
 
-/** The key of this window: with it, the gateway refuses requests after another window has signed in as somebody else. */
+/** The key of this window: with it, the gateway refuses requests after another window has signed in as another person. */
 let current: string | undefined;
 
 export const pageKey = (): string | undefined => current;
@@ -16,7 +16,7 @@ export function pageKeyHeader(): Record<string, string> {
   return current === undefined ? {} : { 'Meanwhile-Console': current };
 }
 
-/** Another window has signed in as somebody else. */
+/** Another window has signed in as another person. */
 export function isPageKeyOld(): boolean {
   const found = stored();
   return found !== undefined && found !== current;

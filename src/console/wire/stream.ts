@@ -1,4 +1,4 @@
-/** The stream of changes: read with `fetch`, resumed where it broke off, begun again with growing pauses. */
+/** The stream of changes: read with `fetch`, resumed where it broke, retried with growing delays. */
 
 import { createParser } from 'eventsource-parser';
 import { parseExact } from '../../lib/exact-json.ts';
@@ -14,7 +14,7 @@ export type Link =
 export interface StreamListener {
   onEvent(type: string, item: unknown): void;
   onLink(link: Link): void;
-  /** The stream is open; `resumed` if it goes on where the last one ended. */
+  /** The stream is open; `resumed` if it continues where the last one ended. */
   onOpen(resumed: boolean): void;
   onSignedOut(): void;
 }
@@ -60,7 +60,7 @@ export class EventStream {
     try {
       await this.#readOnce(reading);
     } catch {
-      // However it ended, the next attempt tells whether the gateway is there.
+      // However it ended, the next attempt shows whether the gateway is reachable.
     } finally {
       clearTimeout(this.#timer);
       this.#reading = undefined;
@@ -100,7 +100,7 @@ export class EventStream {
     }
   }
 
-  /** A connection on which nothing arrives is dead: a computer that slept does not hear of its end. */
+  /** A silent connection counts as dead: after sleep, a computer does not notice its end. */
   #expectBytes(reading: AbortController): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => reading.abort(), SILENCE_MS);

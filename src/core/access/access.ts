@@ -1,4 +1,4 @@
-/** Who may use which servers and tools. It exists only if the configuration has access rules. */
+/** Decides who may use which servers and tools. Exists only if the configuration has access rules. */
 
 import { compileGlob } from '../../lib/pattern.ts';
 import { serverFilter } from '../groups.ts';
@@ -11,9 +11,9 @@ export type { AccessRule, Grant } from './grant.ts';
 
 export class Access {
   readonly #rules: readonly CompiledAccessRule[];
-  /** Those who match the same rules have the same grant. */
+  /** Identities that match the same rules share a grant. */
   readonly #grants = new Map<string, Grant>();
-  /** Of principals whose tokens say nothing that the rules name. */
+  /** Grants of principals whose tokens have none of the scopes and claims in the rules. */
   readonly #byPrincipal = new Map<string, Grant>();
   readonly #byFacts = new WeakMap<TokenFacts, { principal: string; grant: Grant }>();
 
@@ -30,7 +30,7 @@ export class Access {
     return grant;
   }
 
-  /** What may be used in a session. */
+  /** The access of one session. */
   forSession(parts: Omit<SessionAccessParts, 'grantOf'>): SessionAccess {
     return new SessionAccess({ ...parts, grantOf: (identity) => this.grantOf(identity) });
   }

@@ -1,6 +1,6 @@
 import type { TokenFacts } from '../ports.ts';
 
-/** What several tokens say together of one principal. */
+/** Merges the facts of several tokens of one principal. */
 export function mergedFacts(all: readonly (TokenFacts | undefined)[]): TokenFacts | undefined {
   const found = all.filter((facts) => facts !== undefined);
   if (found.length === 0) return undefined;

@@ -1,11 +1,11 @@
-/** What those may use who match some of the access rules. */
+/** The servers and tools that an identity may use, by the access rules that match it. */
 
 import type { Whom, WhomConditions } from './whom.ts';
 
 export interface AccessRule extends WhomConditions {
   /** Names of servers and patterns of such names; all servers by default. */
   servers?: readonly string[] | undefined;
-  /** Patterns of tools; with them, the rule says nothing of the server's other tools. */
+  /** Patterns of tools; the rule then does not apply to the server's other tools. */
   tools?: readonly string[] | undefined;
   then: 'allow' | 'deny';
 }
@@ -15,14 +15,14 @@ export interface CompiledAccessRule {
   index: number;
   isFor: Whom;
   hasServer: (server: string) => boolean;
-  /** Absent if the rule is about whole servers. */
+  /** Absent if the rule applies to whole servers. */
   hasTool?: (tool: string) => boolean;
 }
 
 /** The rule that decides; `undefined` if none matches, so that nothing is allowed. */
 export type Deciding = { index: number; allows: boolean } | undefined;
 
-/** So many decisions are remembered of each kind; clients can make up names. */
+/** The limit on cached decisions of each kind; clients can invent names. */
 const MAX_KNOWN = 10_000;
 
 /** What one identity may use. */
@@ -35,7 +35,7 @@ export class Grant {
     this.#rules = rules;
   }
 
-  /** Whether it may use the server, or at least some of its tools. */
+  /** Whether the identity may use the server, or at least some of its tools. */
   sees(server: string): boolean {
     return decideOnce(this.#servers, server, () => this.decidingOn(server)?.allows === true);
   }
@@ -45,7 +45,7 @@ export class Grant {
     return decideOnce(this.#tools, `${server}\n${tool}`, () => this.decidingOn(server, tool)?.allows === true);
   }
 
-  /** Without a tool: the first rule that allows something there, or the first that is about the whole server. */
+  /** Without a tool: the first rule that allows something on the server, or the first that applies to the whole server. */
   decidingOn(server: string, tool?: string): Deciding {
     const found = this.#rules.find(({ rule, hasServer, hasTool }) => {
       if (!hasServer(server)) return false;
@@ -56,7 +56,7 @@ export class Grant {
   }
 }
 
-/** What was decided before, or is decided now. */
+/** The cached decision, or a new one. */
 export function decideOnce<T>(decisions: Map<string, T>, key: string, decide: () => T): T {
   const before = decisions.get(key);
   if (before !== undefined) return before;

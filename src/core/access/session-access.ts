@@ -1,4 +1,4 @@
-/** What may be used in a session. Its requests may come with tokens that say different things of the same principal. */
+/** The access of one session. Its requests may carry tokens with different scopes and claims for the same principal. */
 
 import type { Identity, TokenFacts } from '../ports.ts';
 import { sameFacts } from './whom.ts';
@@ -7,17 +7,17 @@ import type { Grant } from './grant.ts';
 export interface SessionAccessParts {
   grantOf: (identity: Identity) => Grant;
   principal: string;
-  /** Of the token that was used last. */
+  /** The facts of the most recently used token. */
   facts: TokenFacts | undefined;
-  /** Whether all principals share the server. What a principal has added is its own. */
+  /** Whether all principals share the server. Servers that a principal added are its own. */
   isShared: (server: string) => boolean;
-  /** The token that is used now says something else than the last one. */
+  /** Called when a request carries a token with other facts than the last one. */
   onChange: () => void;
 }
 
 /**
- * A request is decided by its own token: while requests with different grants are at work in a session, only what all of them
- * allow can be used there. Without an open request, such as after a restart, the last token counts.
+ * A request is decided by its own token: while requests with different grants are open in a session, it may use only what all of
+ * them allow. Without an open request, such as after a restart, the last token decides.
  */
 export class SessionAccess {
   readonly #parts: SessionAccessParts;
@@ -32,29 +32,29 @@ export class SessionAccess {
     this.#latest = parts.grantOf(parts);
   }
 
-  /** What the last token said, to be stored with the session. */
+  /** The facts of the last token, to be stored with the session. */
   get facts(): TokenFacts | undefined {
     return this.#facts;
   }
 
-  /** Another number whenever other servers or tools may be used than before. */
+  /** Changes whenever the set of allowed servers or tools may have changed. */
   get version(): number {
     return this.#version;
   }
 
-  /** A request with a token that says this begins; it is at work until the returned function is called. */
+  /** Starts a request with these token facts; it is open until the returned function is called. */
   begin(facts: TokenFacts | undefined): () => void {
     this.use(facts);
     return this.hold();
   }
 
-  /** The same for a request of another session of the principal, which concerns this one. */
+  /** The same for a request in another session of the principal that affects this one. */
   join(facts: TokenFacts | undefined): () => void {
     const { grantOf, principal } = this.#parts;
     return this.#hold(grantOf({ principal, facts }));
   }
 
-  /** A request with a token that says this begins. */
+  /** Starts a request with these token facts. */
   use(facts: TokenFacts | undefined): void {
     const { grantOf, principal, onChange } = this.#parts;
     if (facts === this.#facts) return;
@@ -66,7 +66,7 @@ export class SessionAccess {
     onChange();
   }
 
-  /** The request that has just begun is at work until the returned function is called. */
+  /** Keeps the request that has just started open until the returned function is called. */
   hold(): () => void {
     return this.#hold(this.#latest);
   }
@@ -89,7 +89,7 @@ export class SessionAccess {
     return !this.#parts.isShared(server) || this.seesShared(server);
   }
 
-  /** The same of a server that all principals share, or have shared. */
+  /** The same for a server that all principals share, or used to share. */
   seesShared(server: string): boolean {
     return this.#every((grant) => grant.sees(server));
   }

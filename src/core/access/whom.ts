@@ -1,4 +1,4 @@
-/** Conditions about whoever makes a request, which access rules and quotas share. */
+/** Conditions on the identity behind a request, shared by access rules and quotas. */
 
 import { compileGlob } from '../../lib/pattern.ts';
 import { isObject } from '../../lib/values.ts';
@@ -17,7 +17,7 @@ export type Whom = (identity: Identity) => boolean;
 
 const asList = (one: string | readonly string[]): readonly string[] => (typeof one === 'string' ? [one] : one);
 
-/** Names of principals, scopes and claims differ also in upper and lower case. */
+/** Names of principals, scopes and claims are case-sensitive. */
 const anyOf = (patterns: readonly string[]): ((name: string) => boolean) => {
   const compiled = patterns.map((pattern) => compileGlob(pattern, { matchCase: true }));
   return (name) => compiled.some((matches) => matches(name));
@@ -32,7 +32,7 @@ export function compileWhom({ principals, scopes, claims = {} }: WhomConditions)
     wanted.every(({ claim, matches }) => facts?.claims[claim]?.some(matches));
 }
 
-/** The conditions of a rule, each by itself, to tell which of them does not hold. */
+/** Checks each condition of a rule separately, to report which one does not hold. */
 export function unmetConditions(conditions: WhomConditions, identity: Identity): (keyof WhomConditions)[] {
   const { principals, scopes, claims } = conditions;
   return (['principals', 'scopes', 'claims'] as const).filter(
@@ -40,13 +40,13 @@ export function unmetConditions(conditions: WhomConditions, identity: Identity):
   );
 }
 
-/** Takes from a token what conditions name, and nothing else; `undefined` if it has none of that. */
+/** Extracts from a token only what the conditions name; `undefined` if it has nothing of that. */
 export type FactReader = (
   claims: Readonly<Record<string, unknown>>,
   scopes: Iterable<string>,
 ) => TokenFacts | undefined;
 
-/** `undefined` if no condition is about tokens. */
+/** `undefined` if no condition refers to tokens. */
 export function factReader(all: readonly WhomConditions[]): FactReader | undefined {
   const scopes = new Set(all.flatMap((each) => each.scopes ?? []));
   const patterns = new Map<string, string[]>();
@@ -68,7 +68,7 @@ export function factReader(all: readonly WhomConditions[]): FactReader | undefin
   };
 }
 
-/** The values of a claim; of `realm_access.roles`, if there is no claim of that name, the `roles` in `realm_access`. */
+/** The values of a claim; for `realm_access.roles`, if no claim has that name, the `roles` in `realm_access`. */
 function valuesOf(claims: Readonly<Record<string, unknown>>, name: string): string[] {
   let value: unknown = claims;
   if (Object.hasOwn(claims, name)) value = claims[name];
@@ -80,7 +80,7 @@ function valuesOf(claims: Readonly<Record<string, unknown>>, name: string): stri
   );
 }
 
-/** Whether two tokens say the same, as far as conditions ask. */
+/** Whether two tokens have the same facts. */
 export function sameFacts(one: TokenFacts | undefined, other: TokenFacts | undefined): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }

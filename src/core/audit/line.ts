@@ -1,15 +1,15 @@
 /**
- * The audit record: one line for each thing that happened, in the order in which the gateways wrote them. A line never changes.
+ * The audit record: one line per event, in the order in which the gateways wrote them. A line never changes.
  *
- *   call      began, ended            a call that ends at once has only the line that says how it ended
- *   question  asked, ended            `ended`: nobody answered
+ *   call      began, ended            a call that ends immediately has only the `ended` line
+ *   question  asked, ended            `ended`: without an answer
  *   answer    given
  *   approval  asked, given, ended     a question of the gateway itself: whether a call may run
  *   sign_in   accepted, refused
  *   server    added, replaced, removed
  *   gap       dropped                 lines that could not be written
  *
- * docs/AUDIT.md describes the fields. A field may be added; what a field means changes only with `AUDIT_VERSION`.
+ * docs/AUDIT.md describes the fields. Fields may be added; their meaning changes only with `AUDIT_VERSION`.
  */
 
 import type { AnsweredBy, CallStatus, CallView } from '../history/entry.ts';
@@ -23,7 +23,7 @@ export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 interface LineFacts<K extends AuditKind, E extends string> {
   v: typeof AUDIT_VERSION;
-  /** The gateway that wrote it, and its number there. Numbers without a line are dropped lines. */
+  /** The gateway that wrote the line, and the line's number there. Missing numbers are dropped lines. */
   gateway: string;
   n: number;
   at: number;
@@ -31,7 +31,7 @@ interface LineFacts<K extends AuditKind, E extends string> {
   event: E;
 }
 
-/** Whose session it happened in. */
+/** The session in which it happened. */
 export interface SessionFacts {
   principal: string;
   /** The client program. */
@@ -40,12 +40,12 @@ export interface SessionFacts {
   view: CallView;
 }
 
-/** The arguments of a call, the parameters of a question, or what was answered. */
+/** The arguments of a call, the parameters of a question, or the answer. */
 export interface ContentFacts {
   contentHash?: string;
-  /** As JSON, about. */
+  /** The approximate size as JSON. */
   contentBytes?: number;
-  /** Only if it is to be kept, and not too large. */
+  /** Only if contents are kept and this one is not too large. */
   content?: unknown;
 }
 
@@ -55,7 +55,7 @@ export interface CallLine extends LineFacts<'call', 'began' | 'ended'>, SessionF
   taskId?: string;
   server: string;
   tool: string;
-  /** The rest is only in the line that tells of the end. */
+  /** The following fields are only in the `ended` line. */
   startedAt?: number;
   outcome?: Exclude<CallStatus, 'running' | 'waiting'>;
   /** The tool reported an error. */
@@ -64,7 +64,7 @@ export interface CallLine extends LineFacts<'call', 'began' | 'ended'>, SessionF
   reason?: string;
 }
 
-/** `refused`: the client, or a person, answered with an error. `rejected`: nobody answered, and `reason` says why. */
+/** `refused`: the client or a person answered with an error. `rejected`: there was no answer; see `reason`. */
 export type QuestionOutcome = SettledInteraction['status'] | 'refused';
 
 export interface QuestionLine
@@ -74,11 +74,11 @@ export interface QuestionLine
     Partial<Pick<CallLine, 'callId' | 'taskId' | 'tool'>>,
     ContentFacts {
   questionId: string;
-  /** Of the request that asks. */
+  /** The kind of the request. */
   asks: InteractionKind;
   mode?: 'form' | 'url';
   server: string;
-  /** The rest is only in the line that tells of the end. */
+  /** The following fields are only in the `ended` line. */
   askedAt?: number;
   outcome?: QuestionOutcome;
   answeredBy?: AnsweredBy;
@@ -90,12 +90,12 @@ export type SignInPlace = 'console' | 'api' | 'mcp';
 
 export interface SignInLine extends LineFacts<'sign_in', 'accepted' | 'refused'> {
   place: SignInPlace;
-  /** Of the other end of the connection, which may be a proxy. */
+  /** The address of the peer, which may be a proxy. */
   address?: string;
-  /** Who has signed in, and with what. */
+  /** Who signed in, and how. */
   principal?: string;
   method?: 'launch key' | 'token' | 'login';
-  /** How many were refused between two times, where that is more than one. */
+  /** The number of refusals in the period, if more than one. */
   count?: number;
   from?: number;
   to?: number;
@@ -108,7 +108,7 @@ export interface ServerLine extends LineFacts<'server', 'added' | 'replaced' | '
 }
 
 export interface GapLine extends LineFacts<'gap', 'dropped'> {
-  /** How many lines are missing, and when they were to be written. */
+  /** How many lines are missing, and when they would have been written. */
   count: number;
   from: number;
   to: number;
@@ -121,20 +121,20 @@ type New<T> = T extends AuditLine ? Omit<T, 'v' | 'gateway' | 'n'> : never;
 /** A line without its number. */
 export type NewLine = New<AuditLine>;
 
-/** A line as it is read: `seq` grows from line to line, at all gateways. */
+/** A line as it is read: `seq` increases with each line, across all gateways. */
 export type StoredLine = AuditLine & { seq: number };
 
-/** Whose line it is: who may see it. Those of nobody are for operators. */
+/** The principal who may see the line; lines without an owner are for operators. */
 export function ownerOf(line: AuditLine): string | undefined {
   return 'principal' in line ? line.principal : undefined;
 }
 
-/** Who answered, where that is not the one whose line it is. */
+/** The principal who answered, if it is not the owner of the line. */
 export function answererOf(line: AuditLine): string | undefined {
   return 'answeredBy' in line ? line.answeredBy?.principal : undefined;
 }
 
-/** Letters beyond ASCII are compared as they are: engines differ in what they take for the same letter. */
+/** Lowercases ASCII letters only: database engines differ in how they fold other letters. */
 export function lowerCase(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

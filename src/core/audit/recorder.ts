@@ -1,7 +1,7 @@
 /**
- * Writes the audit record. Lines are collected, sealed a moment later (numbered, and their contents hashed) and written together.
- * Nothing waits for that. While the store cannot be written, a limited number of lines waits; what does not fit is counted, and a line
- * of its own tells how much is missing.
+ * Writes the audit record. Lines are collected, sealed a moment later (numbered, contents hashed) and written in batches, in the
+ * background. While the store cannot be written, a limited number of lines is queued; further lines are counted, and a `gap` line
+ * reports how many are missing.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -29,23 +29,23 @@ import {
 import { Refusals } from './refusals.ts';
 import { SessionAudit, type BeganWriter, type LineSink } from './session-audit.ts';
 
-/** How long lines are collected: what a process that is killed can lose. A call that takes longer has a line when it has begun. */
+/** How long lines are collected, and so what a killed process can lose. A call that takes longer gets a `began` line. */
 const COLLECT_MS = 100;
-/** How many lines wait for the store at most, and about how many bytes: at a thousand calls a second, those of almost a minute. */
+/** The limit on queued lines and their approximate bytes: almost a minute at a thousand calls per second. */
 const MOST_WAITING = 50_000;
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
-/** About what a line takes without its content. */
+/** The approximate size of a line without its content. */
 const LINE_BYTES = 700;
-/** Larger contents are not kept, and are hashed over several turns of the event loop. */
+/** Larger contents are not kept, and are hashed in several turns of the event loop. */
 const SMALL_BYTES = 65_536;
 /** How many lines are sealed in one turn. */
 const SEALED_AT_ONCE = 500;
-/** Names and words of clients and servers are cut here. */
+/** Longer texts from clients and servers are truncated. */
 const TEXT_LENGTH = 512;
 const TRIM_MS = 60_000;
-/** How often the size is looked at, in parts of what is allowed. */
+/** The size is checked each time this fraction of the allowed bytes was written. */
 const SIZE_CHECKS = 16;
-/** How long the end of the program waits for the last write. */
+/** How long shutdown waits for the last write. */
 const LAST_WRITE_MS = 5000;
 
 interface Collected {
@@ -67,11 +67,11 @@ interface Missing {
 export interface AuditParts {
   store: AuditLog;
   settings: AuditSettings;
-  /** Tells the lines of this gateway from those of others. */
+  /** Identifies the lines of this gateway. */
   gateway: string;
   log: Log;
   clock: Clock;
-  /** How many lines wait for the store at most. */
+  /** The limit on queued lines. */
   mostWaiting?: number;
 }
 
@@ -81,18 +81,18 @@ export class AuditRecorder implements LineSink {
   readonly #parts: AuditParts;
   readonly #loop: WriteLoop;
   readonly #refusals: Refusals;
-  /** Calls at work without a line. */
+  /** Running calls that have no line yet. */
   readonly #running = new InFlight<LiveCall, BeganWriter>();
   #collected: Collected[] = [];
   readonly #waiting = new Set<Sealed>();
-  /** How many lines are not written yet, and about how many bytes wait for the store. */
+  /** The number of unwritten lines, and the approximate bytes queued for the store. */
   #unwritten = 0;
   #waitingBytes = 0;
   #missing: Missing | undefined;
   #n = 0;
   #cancelTick: (() => void) | undefined;
   #sealing: Promise<void> | undefined;
-  /** About what was written since the size was last looked at. */
+  /** The approximate bytes written since the last size check. */
   #written = 0;
   #stopTrimming = (): void => {};
   #closing: Promise<void> | undefined;
@@ -209,7 +209,7 @@ export class AuditRecorder implements LineSink {
     }
   }
 
-  /** One after the other: the numbers of lines are in the order in which they were told. */
+  /** Sequential, so that lines are numbered in the order in which they were added. */
   async #seal(): Promise<void> {
     while (this.#sealing !== undefined) await this.#sealing;
     if (this.#collected.length === 0) return;
@@ -236,7 +236,7 @@ export class AuditRecorder implements LineSink {
     }
   }
 
-  /** Waits only for large contents, of which there are few. */
+  /** Asynchronous only for large contents, which are rare. */
   #sealed(line: AuditLine, content: object | undefined): Sealed | Promise<Sealed> {
     shortenTexts(line as unknown as Record<string, unknown>);
     if (content === undefined || this.#parts.settings.arguments === 'none') return { line, bytes: LINE_BYTES };
@@ -287,7 +287,7 @@ export class AuditRecorder implements LineSink {
         this.#taken(sealed);
         this.#miss(sealed.line.at);
       } else if (isAlone) {
-        // Others come first next time: they may show that this one alone is refused.
+        // Other lines go first next time: their success shows whether only this one fails.
         this.#waiting.delete(sealed);
         this.#waiting.add(sealed);
       }
@@ -313,12 +313,12 @@ export class AuditRecorder implements LineSink {
     try {
       await store.trim(clock.now() - settings.keepMs, settings.bytes);
     } catch (error) {
-      // It is tried again in a minute.
+      // Retried in a minute.
       log.warn('audit_clean_up_failed', { error: messageOf(error) });
     }
   }
 
-  /** The last lines are written, if that is possible soon. */
+  /** Writes the last lines, if that is possible soon. */
   async close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

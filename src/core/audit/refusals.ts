@@ -1,16 +1,16 @@
 /**
- * Keys and tokens that were refused. Somebody who tries many has a line for the first one, and then one a minute with their number.
- * The lines of all are limited as well: attempts from ever new addresses are counted together, without their addresses. So the record
- * neither misses an attempt nor is filled with them.
+ * Records refused keys and tokens. Repeated attempts from one address get a line for the first, then one line per minute with their
+ * count. The total is limited as well: attempts from many new addresses are counted together, without addresses. The record thus
+ * misses no attempt and cannot be flooded.
  */
 
 import type { Clock } from '../../lib/clock.ts';
 import type { NewLine, SignInPlace } from './line.ts';
 
 const TOGETHER_MS = 60_000;
-/** Those that have no lines of their own are told of less often. */
+/** How often attempts without their own lines are reported. */
 const OTHERS_TOGETHER_MS = 5 * 60_000;
-/** How many addresses have lines of their own, at once and in the long run: about two megabytes a day, in lines. */
+/** How many addresses get their own lines, in a burst and in the long run: about two megabytes of lines per day. */
 const MOST_AT_ONCE = 100;
 const ANOTHER_AFTER_MS = 60_000;
 
@@ -27,7 +27,7 @@ export class Refusals {
   readonly #clock: Clock;
   readonly #add: (line: NewLine) => void;
   readonly #counted = new Map<string, Counted>();
-  /** How many addresses may still have lines of their own, and when that was reckoned. */
+  /** How many more addresses may get their own lines, and when that was computed. */
   #left = MOST_AT_ONCE;
   #reckonedAt: number;
 
@@ -46,13 +46,13 @@ export class Refusals {
       this.#add({ kind: 'sign_in', event: 'refused', at: now, place, ...(address !== undefined && { address }) });
       this.#begin(key, { place, address }, TOGETHER_MS);
     } else {
-      // The name of a place alone is no key of an address.
+      // The name of a place alone never equals the key of an address.
       count(this.#counted.get(place) ?? this.#begin(place, { place, address: undefined }, OTHERS_TOGETHER_MS), now);
     }
   }
 
   #hasLine(now: number): boolean {
-    // A clock may go back.
+    // The clock may go back.
     const more = Math.max(0, now - this.#reckonedAt) / ANOTHER_AFTER_MS;
     this.#left = Math.min(MOST_AT_ONCE, this.#left + more);
     this.#reckonedAt = now;
@@ -77,7 +77,7 @@ export class Refusals {
     this.#add({ kind: 'sign_in', event: 'refused', at: this.#clock.now(), ...where, count: counted.count, from, to });
   }
 
-  /** Tells of all that were counted. */
+  /** Writes the lines for all counted attempts. */
   close(): void {
     for (const [key, { cancel }] of this.#counted) {
       cancel();
@@ -87,7 +87,7 @@ export class Refusals {
 }
 
 function count(counted: Counted, now: number): void {
-  // A clock that goes back must not tell of a time that ends before it begins.
+  // If the clock goes back, the period must not end before it starts.
   counted.from = counted.count === 0 ? now : Math.min(counted.from, now);
   counted.to = counted.count === 0 ? now : Math.max(counted.to, now);
   counted.count += 1;

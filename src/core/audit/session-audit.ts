@@ -1,4 +1,4 @@
-/** The lines that the calls and questions of one session become. */
+/** Turns the calls and questions of one session into audit lines. */
 
 import type { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from '../call/live-call.ts';
@@ -16,17 +16,17 @@ import type { CallLine, NewLine, QuestionLine, SessionFacts } from './line.ts';
 /** Takes the lines. */
 export interface LineSink {
   now(): number;
-  /** Whether lines have contents, and words that may quote them. */
+  /** Whether lines include contents, and messages that may quote them. */
   readonly keepsContents: boolean;
   add(line: NewLine, content?: object): void;
-  /** If the call takes a while, it gets a line before it ends. */
+  /** Gives the call a line before its end if it takes a while. */
   addRunning(call: LiveCall, writer: BeganWriter): void;
-  /** It has ended, or gets a line now. Tells whether it had none. */
+  /** The call has ended, or gets a line now. Returns whether it had none. */
   removeRunning(call: LiveCall): boolean;
 }
 
 export interface BeganWriter {
-  /** A call is at work, and will be for a while. */
+  /** Writes the `began` line of a call that is still running. */
   writeBegan(call: LiveCall): void;
 }
 
@@ -38,7 +38,7 @@ export class SessionAudit implements SessionListener, BeganWriter {
   readonly #about: RecordedSession;
   readonly #live: Pick<InFlight<string, LiveCall>, 'get'>;
   readonly #tasks = new Map<string, TaskCall>();
-  /** Those whose first line is written. */
+  /** Questions whose first line is written. */
   readonly #questions = new Set<string>();
 
   constructor(audit: LineSink, about: RecordedSession, live: Pick<InFlight<string, LiveCall>, 'get'>) {
@@ -104,7 +104,7 @@ export class SessionAudit implements SessionListener, BeganWriter {
     args: object,
     { status: outcome, isError, error, statusMessage, result }: CallEnd,
   ): void {
-    // What a server says of an error may quote the arguments.
+    // A server's error message may quote the arguments.
     const said = this.#audit.keepsContents ? error?.message : undefined;
     const reason = statusMessage ?? whyNotSent(result) ?? said;
     this.#audit.add(
@@ -136,7 +136,7 @@ export class SessionAudit implements SessionListener, BeganWriter {
 
   questionEnded(interaction: Interaction, { status, reason, by }: QuestionEnd): void {
     const { id, createdAt: askedAt } = interaction;
-    // It may be answered in the moment in which it is asked.
+    // It may be answered before its first line is written.
     if (!this.#questions.delete(id)) this.#asked(interaction);
     const isAnswer = by !== undefined;
     const kind = isApproval(interaction) ? 'approval' : isAnswer ? 'answer' : 'question';
@@ -152,7 +152,7 @@ export class SessionAudit implements SessionListener, BeganWriter {
         askedAt,
         outcome: isRefusal ? 'refused' : status,
         ...(by && { answeredBy: { principal, ...known(by) } }),
-        // With a refusal come the words of the client.
+        // The reason of a refusal contains text from the client.
         ...(reason !== undefined && (!isRefusal || this.#audit.keepsContents) && { reason }),
       },
       given,
@@ -170,7 +170,7 @@ export class SessionAudit implements SessionListener, BeganWriter {
     this.#audit.add({ kind, event: 'asked', at: interaction.createdAt, ...about }, interaction.params);
   }
 
-  /** Who is asked what, by which call as far as that is known. */
+  /** Who is asked what, and by which call if known. */
   #question(
     interaction: Interaction,
   ): SessionFacts & Omit<QuestionLine, 'v' | 'gateway' | 'n' | 'at' | 'kind' | 'event'> {

@@ -65,9 +65,9 @@ export interface CallsParts {
   log: Log;
   budget?: Budget;
   observed?: Observed;
-  /** Absent if nothing is recorded. */
+  /** Absent without history and audit record. */
   recorder?: SessionListener | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier?: SessionNotifier | undefined;
   /** Absent without rules. */
   gate?: PolicyGate | undefined;
@@ -81,9 +81,9 @@ export interface CallsParts {
 }
 
 /**
- * The calls of one session. A call answers its request with whatever happens first: its outcome, the end of the
- * request's patience, a question that certainly belongs to it, or the client's leaving. In all cases but the first the
- * call goes on as a task.
+ * The calls of one session. A call answers its request with whatever happens first: its outcome, the timeout of the
+ * request, a question that certainly belongs to it, or the departure of the client. In all cases but the first the call
+ * continues as a task.
  */
 export class Calls {
   readonly #live: InFlight<string, LiveCall>;
@@ -94,7 +94,7 @@ export class Calls {
   readonly #interactions: InteractionRouter;
   readonly #budget: Budget;
   readonly #resultBytes: number;
-  /** How long a server should keep a task of its own: as long as ours may take, a question and its reading included. */
+  /** The TTL requested for server tasks: as long as our task may take, including a question and the retrieval of the result. */
   readonly #remoteTtlMs: number;
   readonly #store: SessionStore;
   readonly #log: Log;
@@ -126,7 +126,7 @@ export class Calls {
     this.#log = log;
     this.#clock = clock;
     tasks.watch((task, event) => {
-      // What else ends a task has stopped its call already, or lets it end.
+      // All other ends of a task have already stopped the call, or let it finish.
       if (event?.type === 'expire') this.#stop(task, new Error('the task expired'));
       if (event?.type === 'no_room') this.#stop(task, new Error(event.message));
       if (!hasEnded(task) || event === undefined || this.#left) return;
@@ -159,7 +159,7 @@ export class Calls {
           if (reply.kind !== 'task' && !this.#left) this.#recorder?.callEnded(call, reply);
           stopTimer();
           stopListening();
-          // A client that is still there goes on to answer what another one of its calls may have asked.
+          // A client that is still connected also answers questions that another of its calls may have asked.
           unregister({ handOver: reply.kind !== 'cancelled' && !(reply.kind === 'task' && reply.because === 'gone') });
           resolve(reply);
         },
@@ -178,12 +178,12 @@ export class Calls {
         else this.#cancelRequest(call, cancelledByClient(words));
       });
       if (request.asTask) this.#promote(call, 'asked');
-      // Last, because it may be sent at once: a call that is a task is on record before, and one that is not wanted is not sent.
+      // Last, because it may send the call immediately: a task must be stored before, and a cancelled call must not be sent.
       void this.#run(call, connection, (outgoing) => this.#start(call, connection, outgoing));
     });
   }
 
-  /** The URL is for the gateway alone: its server does not hear of it. */
+  /** The URL is for the gateway only and is not forwarded to the server. */
   #withWebhook(request: CallRequest, { [WEBHOOK_META]: url, ...meta }: Record<string, unknown>): CallRequest {
     if (this.#notifier === undefined) throw webhooksNotAllowed();
     return { ...request, meta, webhook: this.#notifier.webhook(url) };
@@ -196,13 +196,13 @@ export class Calls {
     return this.#gate.pass(call, { keep: (point) => this.#keep(call, point), send });
   }
 
-  /** What is needed to go on with a call that waits for a person. */
+  /** Stores what is needed to resume a call that waits for a person. */
   #keep(call: LiveCall, checkpoint: ResumePoint): void {
     call.checkpoint = checkpoint;
     if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'checkpoint', checkpoint });
   }
 
-  /** The server refused the call, or the way back to what it keeps of it: nothing was processed. */
+  /** The server refused the call, or access to the task it keeps for it: nothing was processed. */
   #afterSignIn(
     call: LiveCall,
     connection: Connection,
@@ -237,7 +237,7 @@ export class Calls {
     return this.#mayCall !== undefined && !this.#mayCall(server, tool);
   }
 
-  /** A call may only start when there is room for its arguments. */
+  /** Reserves memory for the arguments; throws if there is none. */
   #takeRoom({ args, meta, more }: CallRequest): number {
     const bytes = roughSize([args, meta, more], Infinity);
     this.#quotas?.assertBytes(bytes);
@@ -248,7 +248,7 @@ export class Calls {
     );
   }
 
-  /** Goes on with a task of an earlier run of the program; one without a checkpoint died with that run. */
+  /** Resumes a task after a restart; a task without a checkpoint is lost. */
   resume(task: WorkingTask, connectionTo: (server: string) => Connection): void {
     const { id: taskId, server, tool, args, trace, checkpoint } = task;
     const lost = (message: string): void => {
@@ -268,7 +268,7 @@ export class Calls {
       return;
     }
     if (this.#isHidden(task)) {
-      lost('gateway restarted: the access rules do not allow this tool any more');
+      lost('gateway restarted: the access rules no longer allow this tool');
       return;
     }
     let connection: Connection;
@@ -315,14 +315,14 @@ export class Calls {
       if (forApproval && gate !== undefined) {
         return gate.resume(call, checkpoint, () => connection.call(outgoing));
       }
-      // Somebody may have signed in meanwhile; if not, the server says so again.
+      // The sign-in may have been completed meanwhile; if not, the server refuses the call again.
       return waits ? this.#start(call, connection, outgoing) : connection.resume(checkpoint, outgoing);
     });
   }
 
-  /** Keeps a result whose reply did not arrive, as the task that the client would have had a moment earlier. */
+  /** Keeps a result whose reply did not arrive, as the task that the client would have had before. */
   keepResult({ server, tool, args, program, ttlMs }: CallMade, result: CallResult): string | undefined {
-    // With the session goes everybody who could ask for it.
+    // Once the session has ended, nothing can retrieve it.
     if (this.#closed) return undefined;
     const { id } = this.#tasks.create({
       server,
@@ -344,46 +344,46 @@ export class Calls {
     return task;
   }
 
-  /** Cancels a call that is no task, and tells its client why it ends. `false` when it has ended. */
+  /** Cancels a call that is not a task, and tells its client the reason. `false` if it has already ended. */
   cancelOpen(callId: string, reason: string): boolean {
     const call = this.#live.get(callId);
     if (call === undefined || call.answered) return false;
     const { server, tool } = call.request;
     const error = new GatewayError('TOOL_ERR_EXECUTION_FAILED', reason, { server, tool });
-    // First the reason, so that its client does not hear that it has cancelled the call itself.
+    // Answer first, so that the client gets this reason instead of its own cancellation.
     call.answer({ kind: 'failed', error, outcome: { kind: 'cancelled', reason } });
     this.#abandon(call, new Error(reason));
     return true;
   }
 
-  /** The server is gone, and with it all calls that cannot go on without it. Tells how many tasks that has cost. */
+  /** The server is lost, and with it all calls that cannot continue without it. Returns the number of lost tasks. */
   serverLost(server: string, message: string): number {
-    // A round that is being sent tells itself whether the server may have it.
+    // A round that is being sent finds out itself whether the server received it.
     const lost = this.#on(server).filter(({ checkpoint, sendsAnswers }) => checkpoint === undefined && !sendsAnswers);
     return this.#failTasks(lost, message);
   }
 
-  /** The server was taken away: what still runs there is not wanted any more. */
+  /** The server was removed: stops its running calls. */
   serverRemoved(server: string, reason: string): void {
     const calls = this.#on(server);
     this.#failTasks(calls, reason);
     for (const call of calls) {
       const { tool } = call.request;
       const error = new GatewayError('TOOL_ERR_SERVER_DISCONNECTED', reason, { server, tool });
-      // First the reason, so that its client does not hear that it has cancelled the call itself.
+      // Answer first, so that the client gets this reason instead of its own cancellation.
       call.answer({ kind: 'failed', error, outcome: { kind: 'lost', reason } });
       this.#abandon(call, new Error(reason));
     }
   }
 
-  /** Stops everything; what becomes of the tasks depends on who ended them. Tells which servers keep something for later. */
+  /** Stops everything; the fate of the tasks depends on who ended the session. Returns the servers that keep tasks for later. */
   close({ by, reason }: Ending): Set<string> {
     this.#closed = true;
     const kept = new Set<string>();
     if (by === 'gateway') this.refuseOpen(reason);
     for (const call of this.#live.values()) {
       call.answer({ kind: 'cancelled' });
-      // The next start goes on with it, unless the server answers the round that is on its way in time.
+      // The next start resumes it, unless the server answers the pending round in time.
       if (by === 'successor' || (by === 'gateway' && canGoOn(call))) {
         call.stop.abort(LEAVE_RUNNING);
         kept.add(call.request.server);
@@ -400,14 +400,14 @@ export class Calls {
     return kept;
   }
 
-  /** Another gateway has the session: what becomes of the calls here is nobody's business any more. */
+  /** Another gateway owns the session: drops the calls without reporting their outcome. */
   leave(): void {
     this.#closed = true;
     this.#left = true;
     for (const call of this.#live.values()) this.#recorder?.callLeft(call);
   }
 
-  /** Tells every client that waits for a call that the program ends. */
+  /** Tells every waiting client that the gateway is shutting down. */
   refuseOpen(reason: string): void {
     for (const call of this.#live.values()) {
       const { server, tool } = call.request;
@@ -419,20 +419,20 @@ export class Calls {
     return this.#live.size;
   }
 
-  /** Makes tasks of calls that can go on elsewhere as such, where their clients know tasks. */
+  /** Promotes calls that another gateway can continue as tasks, if their clients support tasks. */
   promoteKept(): void {
     for (const call of this.#live.values()) {
       if (call.checkpoint !== undefined && call.request.timeoutMs !== Infinity) this.#promote(call, 'timeout');
     }
   }
 
-  /** Whether some would be lost if the session were left to another gateway. */
+  /** Whether a handover of the session would lose some calls. */
   get anyPlain(): boolean {
     for (const call of this.#live.values()) if (!canGoOn(call)) return true;
     return false;
   }
 
-  /** Whether the same program has been waiting for just such a call for so long. */
+  /** Whether the same program has been waiting for an identical call for this long. */
   isWaitedFor(
     { server, tool, args, program }: Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>,
     forMs: number,
@@ -444,31 +444,31 @@ export class Calls {
       request.server === server &&
       request.tool === tool &&
       isDeepStrictEqual(request.args, args);
-    // The oldest come first, and usually none is so old.
+    // The oldest come first, and usually none is that old.
     return this.#live.findOldest(({ startedAt }) => startedAt <= before, isSame) !== undefined;
   }
 
-  /** The server of each call that is at work. */
+  /** The server of each running call. */
   get servers(): string[] {
     return this.#live.values().map(({ request }) => request.server);
   }
 
-  /** The task that an open call has become. */
+  /** The task of an open call. */
   taskOf(callId: string): string | undefined {
     return this.#live.get(callId)?.taskId;
   }
 
-  /** The tool of a call that is at work. */
+  /** The tool of a running call. */
   toolOf(callId: string): string | undefined {
     return this.#live.get(callId)?.request.tool;
   }
 
-  /** What the call behind a task is known by on its connection, while it is at work. */
+  /** The id of the running call behind a task. */
   idOf(taskId: string): string | undefined {
     return this.#live.values().find((call) => call.taskId === taskId)?.id;
   }
 
-  /** Tells of the progress of a task, until the returned function is called. */
+  /** Reports the progress of a task until the returned function is called. */
   onProgress(taskId: string, listener: (progress: Progress) => void): () => void {
     const listeners = this.#progressOf.get(taskId) ?? new Set();
     this.#progressOf.set(taskId, listeners.add(listener));
@@ -492,7 +492,7 @@ export class Calls {
       }
       outcome = withinLimit(outcome, this.#resultBytes);
     } catch (error) {
-      // A connection that fails in an unforeseen way must not leave its call without an end.
+      // An unexpected failure of the connection must still end the call.
       this.#log.error('call_failed', { tool: call.request.tool, error: messageOf(error) });
       outcome = { kind: 'error', error: { code: -32603, message: messageOf(error) } };
     }
@@ -506,10 +506,10 @@ export class Calls {
       call.answer({ kind: 'cancelled' });
       return;
     }
-    // A job that the call has started may ask after its end.
+    // A job that the call has started may ask questions after the call has ended.
     this.#interactions.serverUsed(call.request.server);
     if (!this.#closed) this.#interactions.callEnded(call);
-    // The next start goes on with it.
+    // The next start resumes it.
     if (this.#closed && outcome.kind !== 'result' && call.checkpoint !== undefined) return;
     this.#log.debug('tool_execution_complete', {
       server: call.request.server,
@@ -553,7 +553,7 @@ export class Calls {
     if (call.answered) return;
     const { server, tool, args, program, ttlMs, exposed, meta, webhook } = call.request;
     const trace = traceparentIn(meta);
-    // From now on the task counts them.
+    // From now on they count towards the task.
     this.#budget.give(call.bytes);
     call.bytes = 0;
     const { id } = this.#tasks.create({
@@ -564,7 +564,7 @@ export class Calls {
       ...(trace !== undefined && { trace }),
       ...(webhook !== undefined && { webhook }),
       ...(ttlMs !== undefined && { ttlMs }),
-      // A client that is gone, or gets a question instead, is not given the task.
+      // A client that left, or gets a question instead, does not learn of the task.
       ...(exposed && because !== 'gone' && because !== 'question' && !isAskedFirst(because) && { exposed }),
       ...(because === 'gone' && { abandoned: true }),
       ...(!call.sent && { unsent: true }),
@@ -596,7 +596,7 @@ export class Calls {
     for (const listener of this.#progressOf.get(call.taskId) ?? []) listener(progress);
   }
 
-  /** A server that keeps a task tells how it is doing. */
+  /** The server reports a change of its task. */
   #taskChanged(call: LiveCall, { statusMessage }: ServerTask): void {
     if (call.caller.takesTask) this.#promote(call, 'server');
     call.native = true;
@@ -615,17 +615,17 @@ export class Calls {
   }
 
   async #checkpoint(call: LiveCall, checkpoint: ResumePoint | undefined): Promise<void> {
-    // Only a call that waited for answers loses its checkpoint: it is sent again with them.
+    // Only a call that waited for answers loses its checkpoint: it is resent with them.
     call.sendsAnswers = checkpoint === undefined;
     call.checkpoint = checkpoint;
-    // A call that is no task yet is nobody's but its client's, who waits for it.
+    // A call that is not a task yet matters only to its client, which waits for it.
     if (call.taskId !== undefined) await this.#record(call.taskId, { type: 'checkpoint', checkpoint });
   }
 
   /** With `required`, rejects if it cannot be stored. */
   async #record(taskId: string, event: TaskEvent, { required = false } = {}): Promise<void> {
     this.#tasks.apply(taskId, event);
-    // Another gateway that has the session would do what is not on record once more.
+    // Another gateway that owns the session would repeat whatever is not stored.
     if (this.#store.recorded) {
       await this.#store.recorded().catch(async (error: unknown) => this.#unlessLeft(error));
       return;
@@ -635,14 +635,14 @@ export class Calls {
     } catch (error) {
       if (required)
         throw new GatewayError('TOOL_ERR_STORE', `the use of the approval could not be stored: ${messageOf(error)}`);
-      // The work goes on; only a program that ends before the store works again would not know where it stood.
+      // The work continues; only a restart before the store recovers would lose the position.
       this.#log.error('checkpoint_not_stored', { taskId, error: messageOf(error) });
     }
   }
 
   /**
-   * Another gateway has the session, and goes on with the call: nothing more happens to it here. If it failed, its server would be
-   * told to cancel what that gateway follows.
+   * Another gateway owns the session and continues the call: nothing more happens to it here. If it failed here, the server would be
+   * told to cancel the work that the other gateway follows.
    */
   async #unlessLeft(error: unknown): Promise<void> {
     if (this.#store.isLost !== true) throw error;
@@ -666,18 +666,18 @@ export class Calls {
   }
 
   #abandon(call: LiveCall, reason: Error): void {
-    // First the questions, so that they end for this reason and not because the stopped call withdraws them.
+    // Questions first, so that they end for this reason and not because the stopped call withdraws them.
     this.#interactions.callStopped(call.id, reason.message);
     call.stop.abort(reason);
   }
 }
 
-/** Whether it can go on elsewhere. */
+/** Whether another gateway can continue the call. */
 function canGoOn({ taskId, checkpoint, sendsAnswers }: LiveCall): boolean {
   return taskId !== undefined && (checkpoint !== undefined || sendsAnswers === true);
 }
 
-/** As a server answers that does not have the tool. */
+/** The error that a server without the tool would return. */
 function unknownTool({ tool }: CallRequest): CallOutcome {
   return { kind: 'error', error: { code: INVALID_PARAMS, message: `Unknown tool: ${shortenText(tool)}` } };
 }

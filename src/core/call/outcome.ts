@@ -5,7 +5,7 @@ import type { CallOutcome } from '../ports.ts';
 import type { TaskError, TaskEvent } from '../task/task.ts';
 import type { CallReply, CallRequest } from './request.ts';
 
-/** What a request gets whose call has come to its end before it became a task. */
+/** The reply for a call that has ended before it became a task. */
 export function replyFor(request: CallRequest, outcome: CallOutcome): CallReply {
   if (outcome.kind === 'result') return { kind: 'result', result: outcome.result };
   return { kind: 'failed', error: errorFor(request, outcome), outcome };
@@ -33,7 +33,7 @@ function errorFor({ server, tool }: CallRequest, outcome: Exclude<CallOutcome, {
   }
 }
 
-/** How a task ends whose call has come to its end. */
+/** The task event for the outcome of its call. */
 export function taskEnd(outcome: CallOutcome): TaskEvent {
   switch (outcome.kind) {
     case 'result':
@@ -48,13 +48,13 @@ export function taskEnd(outcome: CallOutcome): TaskEvent {
   }
 }
 
-/** A result that is too large to be kept is an error, and an error that is too large is shortened. */
+/** Replaces a result that is too large by an error, and shortens an error that is too large. */
 export function withinLimit(outcome: CallOutcome, resultBytes: number): CallOutcome {
   if (outcome.kind === 'error') return { kind: 'error', error: shortError(outcome.error) };
   if (outcome.kind !== 'result') return { ...outcome, reason: shortenText(outcome.reason) };
   const bytes = roughSize(outcome.result, resultBytes);
   if (bytes <= resultBytes) return outcome;
-  const message = `the result is larger than limits.resultBytes = ${resultBytes}; raise it to receive such results`;
+  const message = `the result is larger than limits.resultBytes = ${resultBytes}; raise the limit to receive such results`;
   return { kind: 'error', error: { code: -32000, message } };
 }
 

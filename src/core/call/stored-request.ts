@@ -1,4 +1,4 @@
-/** What else a call is sent with, besides its tool and arguments: kept with the task of a call that was not sent yet. */
+/** The parts of a call besides tool and arguments, stored with the task of a call that was not sent yet. */
 
 import * as z from '../../lib/schema/kinds.ts';
 import { isObject } from '../../lib/values.ts';
@@ -17,7 +17,7 @@ export function toStored({ bare, meta, more, tasks }: CallRequest) {
   return { bare, meta, more, tasks };
 }
 
-/** The call as its client made it, as far as it was stored. */
+/** Rebuilds the client's call from what was stored. */
 export function requestFrom({
   bare,
   meta,

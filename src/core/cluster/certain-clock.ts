@@ -1,11 +1,11 @@
 import type { Clock } from '../../lib/clock.ts';
 
-/** How soon to look again whether the doubt is over. */
+/** How often to check whether ownership is certain again. */
 const LOOK_MS = 50;
 
 /**
- * A clock whose timers wait while it is in doubt whether the sessions are still this gateway's. After a pause of the program, many
- * things are due at once: a task is to expire, say, which another gateway has and lets wait for an answer.
+ * A clock whose timers wait while it is uncertain whether this gateway still owns its sessions. After a pause of the process, many
+ * timers are due at once: for example, a task would expire that another gateway now owns and that waits for an answer.
  */
 export function certainClock(clock: Clock, isInDoubt: () => boolean): Clock {
   return {

@@ -4,24 +4,24 @@ import { CONNECTION_SESSION } from '../session/kind.ts';
 
 const CLAIM_ATTEMPTS = 3;
 
-/** What is claimed for all states of a principal. */
+/** The claim that covers all states of a principal. */
 export const statesKey = (principal: string): string => `states:${principal}`;
 
-/** Whether a client can have been given this id; those of sessions that it reaches in another way have a colon. */
+/** Whether a client can have received this session id; ids with a colon are internal. */
 export const canBeNamed = (id: string): boolean => !id.includes(':');
 
 export const isStateId = (id: string): boolean => !canBeNamed(id) && !id.startsWith(CONNECTION_SESSION);
 
 export const isState = ({ owner }: Pick<SessionRecord, 'owner'>): boolean => owner.kind === 'state';
 
-/** By what other gateways find the session. */
+/** The claim by which other gateways find the session. */
 export const claimKey = (session: Pick<SessionRecord, 'id' | 'owner' | 'principal'>): string =>
   isState(session) ? statesKey(session.principal) : session.id;
 
-/** A session, or all states of a principal, went to another gateway while it was being opened. */
+/** A session, or all states of a principal, moved to another gateway while being opened. */
 export class ClaimLost extends Error {}
 
-/** Begins anew if it was lost: now it is known who has it. */
+/** Retries if the claim was lost; the retry finds the new owner. */
 export async function untilOwned<T>(open: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -32,7 +32,7 @@ export async function untilOwned<T>(open: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether the gateway takes sessions. One that drains leaves them to others; one that closes has none any more. */
+/** Whether the gateway accepts sessions. A draining gateway hands them over; a closing one has none left. */
 export type GatewayStage = 'open' | 'draining' | 'closing';
 
 /** Claims sessions for this gateway. */
@@ -48,8 +48,8 @@ export class Claims {
   }
 
   /**
-   * Claims something that is stored, or new; `undefined` while this gateway is ending it. Throws if another gateway has it;
-   * `key` is what requests are forwarded by then.
+   * Claims a stored or new session; `undefined` while this gateway is ending it. Throws if another gateway owns it;
+   * `key` is then used to forward requests.
    */
   async claim(id: string, key = id): Promise<ClaimedSession | undefined> {
     const { cluster } = this.#store;
@@ -62,27 +62,27 @@ export class Claims {
       const owner = await orStoreFailed(cluster.ownerOf(id));
       if (owner !== undefined && owner.id !== cluster.gatewayId) throw new OwnedElsewhere(key, owner);
       if (this.#stage() !== 'open') throw await this.#elsewhere(key, cluster);
-      // Its owner has just let go of it, unless that was this gateway.
+      // The owner has just released it, unless that was this gateway.
       if (owner !== undefined) return undefined;
       if (attempt === CLAIM_ATTEMPTS)
         throw new GatewayError('TOOL_ERR_STORE', 'the session is moving to another gateway; try again');
     }
   }
 
-  /** Throws if new sessions are to begin at another gateway. */
+  /** Throws if new sessions must start at another gateway. */
   async assertTakesNew(): Promise<void> {
     const { cluster } = this.#store;
     if (cluster !== undefined && this.#stage() === 'draining') throw await this.#elsewhere('', cluster);
   }
 
-  /** Another gateway takes what comes while this one is stopped, if there is one. */
+  /** While this gateway stops, another one, if any, takes new sessions. */
   async #elsewhere(key: string, cluster: ClusterStore): Promise<Error> {
     const other = await orStoreFailed(cluster.anyOther());
     return other === undefined ? shuttingDown() : new OwnedElsewhere(key, other);
   }
 
   /**
-   * All states of a principal are at one gateway: its programs find the tasks of each other. Resolves with a function that throws
+   * All states of a principal are at one gateway, so that its programs find each other's tasks. Resolves with a function that throws
    * if this gateway has lost them meanwhile.
    */
   async claimStates(principal: string): Promise<() => void> {
@@ -106,19 +106,19 @@ export class Claims {
     return claimed;
   }
 
-  /** Forgets states that other gateways have; returns whose they were. */
+  /** Forgets states that other gateways own; returns their principals. */
   statesLost(lost: ReadonlySet<string>): Set<string> {
     const principals = [...this.#states.keys()].filter((principal) => lost.has(statesKey(principal)));
     for (const principal of principals) this.#states.delete(principal);
     return new Set(principals);
   }
 
-  /** The principals whose states this gateway has. */
+  /** The principals whose states this gateway owns. */
   get principals(): string[] {
     return [...this.#states.keys()];
   }
 
-  /** Lets other gateways have the states of a principal, after each of them was released. */
+  /** Releases the claim on the states of a principal, after each state was released. */
   async releaseStates(principal: string): Promise<void> {
     const claimed = await this.#states.get(principal)?.catch(() => undefined);
     this.#states.delete(principal);

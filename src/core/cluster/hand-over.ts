@@ -7,12 +7,12 @@ import type { LiveSessions } from '../session/live-sessions.ts';
 import type { Session } from '../session/session.ts';
 import { claimKey, statesKey, type Claims } from './claims.ts';
 
-/** How long a session that is left to others waits for the history. */
+/** How long a handover waits for the history. */
 const LAST_ENTRIES_MS = 1000;
 /** How often to check whether calls have ended. */
 const DRAIN_MS = 50;
 
-/** What goes to another gateway together: a session, or the states of a principal. */
+/** The unit of a handover: a session, or all states of a principal. */
 interface Unit {
   sessions: Session[];
   principal?: string;
@@ -24,7 +24,7 @@ interface HandOverParts {
   sessions: LiveSessions;
   /** Sessions that are being opened or restored. */
   pending: () => Promise<unknown>[];
-  /** How long calls may take to end that nobody else could go on with. */
+  /** How long to wait for calls that no other gateway could continue. */
   drainMs: number;
   /** Absent if there is no history. */
   recorder: Recorder | undefined;
@@ -32,11 +32,11 @@ interface HandOverParts {
   clock: Clock;
 }
 
-/** Leaves the sessions of a gateway that is being stopped to others. */
+/** Hands the sessions of a stopping gateway over to other gateways. */
 export class HandOver {
   readonly #parts: HandOverParts;
   #drained: Promise<void> | undefined;
-  /** What is being left to others. */
+  /** Handovers in progress. */
   readonly #leaving = new Map<string, Promise<void>>();
 
   constructor(parts: HandOverParts) {
@@ -47,13 +47,13 @@ export class HandOver {
     return this.#drained !== undefined;
   }
 
-  /** Each session at once, or when its calls have ended. Calls that take longer than `drainMs` are lost. */
+  /** Hands each session over as soon as its calls have ended. Calls that take longer than `drainMs` are lost. */
   async drain(): Promise<void> {
     this.#drained ??= this.#drain();
     return this.#drained;
   }
 
-  /** Resolves when a session, or the states of a principal, are left to others, if they are about to be. */
+  /** Resolves when the handover with this key is done; `undefined` if there is none. */
   whenLeft(key: string): Promise<void> | undefined {
     return this.#leaving.get(key);
   }
@@ -81,7 +81,7 @@ export class HandOver {
     await Promise.all(busy.map(async (leaving) => leaving.then(async () => this.#notifyWorkLeft())));
   }
 
-  /** Other gateways find the work by themselves, only later. */
+  /** Without this message, other gateways find the work too, only later. */
   async #notifyWorkLeft(): Promise<void> {
     const { cluster, log } = this.#parts;
     await cluster.notifyWorkLeft().catch((error: unknown) => {
@@ -89,7 +89,7 @@ export class HandOver {
     });
   }
 
-  /** By what they are claimed. */
+  /** By claim key. */
   #units(): Map<string, Unit> {
     const { claims, sessions } = this.#parts;
     const units = new Map<string, Unit>();
@@ -103,7 +103,7 @@ export class HandOver {
     return units;
   }
 
-  /** Whatever fails, the rest goes on: claims that are not given back end with the lease. */
+  /** Continues after failures: claims that were not released end with the lease. */
   async #leave({ sessions, principal }: Unit): Promise<void> {
     const { sessions: live, claims } = this.#parts;
     await Promise.all(
@@ -111,7 +111,7 @@ export class HandOver {
         // Its client may have ended it meanwhile.
         if (!live.has(session.id)) return;
         await live.abandon(session, 'the gateway is shutting down');
-        // What is written now must not be written after what the next gateway writes.
+        // Entries of this gateway must not be written after those of the next one.
         await this.#entriesWritten();
         await session.release();
       }),

@@ -7,18 +7,17 @@ import type { Interaction } from '../interaction/interaction.ts';
 import type { ClusterStore, GatewayAddress, TokenFacts } from '../ports.ts';
 import type { Task } from '../task/task.ts';
 
-/** What a gateway asks another one on the same store, for the clients of one principal. `facts`: what the token of the client says. */
+/** A request to another gateway on the same store, for the clients of one principal. `facts`: those of the client's token. */
 export type NeighbourRequest =
   /**
-   * What clients that see servers as they are have there: the tasks that are asked for, and the questions that nobody presents to
-   * them.
+   * The requested tasks of native sessions there, and their questions that no client is being asked.
    */
   | { ask: 'left'; tasks: 'all' | 'open' | 'none' }
   /** Runs a tool of the hub in one of its sessions. */
   | { ask: 'tool'; session: string; tool: string; args: unknown; facts?: TokenFacts | undefined }
-  /** Does something for a person at the console of the asking gateway. `operator`: the person sees what belongs to any principal. */
+  /** Performs a console action for a person at the requesting gateway. `operator`: the person may act for all principals. */
   | { ask: 'console'; operator: boolean; facts?: TokenFacts | undefined; work: unknown }
-  /** Tells its clients of the hub what happened in a session here. */
+  /** Reports an event of a session here to the hub clients there. */
   | { ask: 'event'; type: EventType; server: string; data: Record<string, unknown> };
 
 /** The answer to `left`; tasks come without their results, which may be large. */
@@ -30,23 +29,23 @@ export interface LeftThere {
 /** The other gateways on the same store. */
 export interface Neighbours {
   /**
-   * Resolves with the answer. Rejects with a `NeighbourUnreachable` if that gateway has certainly done nothing, and with another
+   * Resolves with the answer. Rejects with `NeighbourUnreachable` if that gateway has certainly done nothing, and with another
    * error if it may have.
    */
   ask(to: GatewayAddress, principal: string, request: NeighbourRequest, signal?: AbortSignal): Promise<unknown>;
 }
 
-/** The gateway is not there, or does not have the session any more. */
+/** The gateway cannot be reached, or no longer owns the session. */
 export class NeighbourUnreachable extends Error {
   override readonly name = 'NeighbourUnreachable';
 }
 
 /** How long others may take to answer. */
 const ASK_MS = 2000;
-/** How long to wait before others are told again. */
+/** The delay before a message is repeated. */
 const TELL_AGAIN_MS = 500;
 
-/** The other gateways on the same store, as far as this one can reach them. */
+/** The reachable other gateways on the same store. */
 export class Neighbourhood {
   readonly #cluster: ClusterStore;
   readonly #neighbours: Neighbours;
@@ -60,12 +59,12 @@ export class Neighbourhood {
     this.#log = log;
   }
 
-  /** What the gateways answer that have sessions of the principal; those that do not answer are left out. */
+  /** The answers of the gateways that own sessions of the principal; failures are skipped. */
   async askAll(principal: string, request: NeighbourRequest): Promise<unknown[]> {
     return this.#askThese(await orStoreFailed(this.#cluster.gatewaysOf(principal)), principal, request);
   }
 
-  /** The same of all other gateways. */
+  /** The answers of all other gateways; failures are skipped. */
   async askEvery(principal: string, request: NeighbourRequest): Promise<unknown[]> {
     return this.#askThese(await orStoreFailed(this.#cluster.others()), principal, request);
   }
@@ -76,7 +75,7 @@ export class Neighbourhood {
     return answers.filter((answer) => answer !== undefined);
   }
 
-  /** Tells the gateways that have sessions of the principal, again until all know or those that do not are gone. */
+  /** Sends a message to the gateways that own sessions of the principal, and repeats it until each has it or is dead. */
   async tell(principal: string, request: NeighbourRequest): Promise<void> {
     const deadline = this.#clock.now() + this.#cluster.leaseMs;
     const told = new Set<string>();
@@ -105,7 +104,7 @@ export class Neighbourhood {
     }
   }
 
-  /** Has a gateway run a tool in a session that it has; as long as that takes. */
+  /** Runs a hub tool in a session of another gateway, without a time limit. */
   async run(
     { key: session, owner }: OwnedElsewhere,
     principal: string,
@@ -115,7 +114,7 @@ export class Neighbourhood {
     return this.send(owner, principal, { ask: 'tool', session, ...work }, signal);
   }
 
-  /** Asks one gateway; as long as that takes. */
+  /** Asks one gateway, without a time limit. */
   async send(to: GatewayAddress, principal: string, request: NeighbourRequest, signal: AbortSignal): Promise<unknown> {
     if (to.address === undefined) throw new NeighbourUnreachable(`gateway ${to.id} has no address`);
     return this.#neighbours.ask(to, principal, request, signal);

@@ -3,10 +3,10 @@ import { messageOf, type Log } from '../../lib/log.ts';
 import { every } from '../../lib/timers.ts';
 import type { ClusterStore, LimitUsage } from '../ports.ts';
 
-/** Parts of the lease: how often it is renewed, and how often it is looked whether a gateway is gone. */
+/** Fractions of the lease: how often to renew it, and how often to look for dead gateways. */
 const RENEW = 1 / 3;
 const LOOK = 1 / 10;
-/** How often it is noted that the program runs. One that did nothing for longer was stopped meanwhile, or its machine was. */
+/** How often the heartbeat runs. A longer gap means that the process or the machine was suspended. */
 const BEAT = 1 / 20;
 const PAUSE = 1 / 5;
 
@@ -14,26 +14,26 @@ export interface OwnershipParts {
   cluster: ClusterStore;
   clock: Clock;
   log: Log;
-  /** What this gateway uses of the limits. */
+  /** The usage of shared limits at this gateway. */
   usage: () => LimitUsage;
-  /** What each of the others does. */
+  /** Receives the usage of the other gateways. */
   onUsage: (others: readonly LimitUsage[]) => void;
-  /** Other gateways have these sessions now. */
+  /** Other gateways own these sessions now. */
   onLost: (ids: readonly string[]) => void;
-  /** Somebody has to go on with the work of a gateway that is gone. */
+  /** A gateway is dead, and its work must be taken over. */
   onGone: () => Promise<void>;
 }
 
-/** Keeps what this gateway has claimed in a store that others use too, and notices what other gateways leave. */
+/** Keeps the claims of this gateway on a shared store alive, and detects dead gateways. */
 export class Ownership {
   readonly #parts: OwnershipParts;
   readonly #stop: (() => void)[] = [];
   #renewedAt: number;
   #beatAt: number;
-  /** The program was stopped for longer than its lease: nothing is known until that is renewed. */
+  /** The process was suspended for longer than its lease: ownership is unknown until the next renewal. */
   #wasPaused = false;
   #isFailing = false;
-  /** When the lease could not be renewed. */
+  /** The time of the last failed renewal. */
   #failedAt = -Infinity;
   #renewing: Promise<void> | undefined;
   #looking: Promise<void> | undefined;
@@ -50,25 +50,25 @@ export class Ownership {
       every(cluster.leaseMs * RENEW, () => void this.renew(), clock),
       cluster.watchLost(() => void this.#renewAgain()),
     );
-    // Learns what others use.
+    // Fetches the usage of the others.
     void this.renew();
   }
 
-  /** Takes part in going on with the work of gateways that are gone. */
+  /** Starts to take over the work of dead gateways. */
   takePart(): void {
     const { cluster, clock } = this.#parts;
     this.#stop.push(every(cluster.leaseMs * LOOK, () => void this.look(), clock));
     void this.look();
   }
 
-  /** Ends the timers; the lease is still there. */
+  /** Stops the timers; the lease remains. */
   stop(): void {
     for (const stop of this.#stop.splice(0)) stop();
   }
 
   /**
-   * Whether other gateways may have the sessions, because this program was stopped for too long. A gateway that runs and cannot
-   * reach the database goes on, since fast calls need none: what it has lost it learns when the database is back.
+   * Whether other gateways may own the sessions because this process was suspended for too long. A running gateway that cannot
+   * reach the database continues, since fast calls do not need it: it learns of lost sessions when the database is back.
    */
   get isInDoubt(): boolean {
     return this.#wasPaused || this.#isPaused(this.#parts.clock.now());
@@ -88,7 +88,7 @@ export class Ownership {
     this.#beatAt = now;
   }
 
-  /** Resolves when the lease is renewed, and what was lost is dropped; if that fails, it is tried again later. */
+  /** Resolves when the lease is renewed and lost sessions are dropped; a failed renewal is retried later. */
   renew(): Promise<void> {
     this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = undefined;
@@ -96,7 +96,7 @@ export class Ownership {
     return this.#renewing;
   }
 
-  /** The renewal that is on its way may not have seen what was lost. */
+  /** Renews once more, because a renewal in progress may have missed the loss. */
   async #renewAgain(): Promise<void> {
     await this.#renewing;
     await this.renew();
@@ -109,7 +109,7 @@ export class Ownership {
       const { lost, others } = await cluster.renew(usage());
       onUsage(others);
       if (clock.now() - begun > cluster.leaseMs) {
-        // The program was stopped while the answer was on its way: it says nothing about now.
+        // The process was suspended while it waited for the answer, which may be outdated.
         if (lost.length > 0) onLost(lost);
         await this.#renew();
         return;
@@ -124,7 +124,7 @@ export class Ownership {
       this.#beatAt = clock.now();
       this.#wasPaused = false;
     } catch (error) {
-      // Once: the next attempt follows soon.
+      // Warn once: retries follow soon.
       log[this.#isFailing ? 'debug' : 'warn']('lease_not_renewed', { error: messageOf(error) });
       this.#isFailing = true;
       this.#failedAt = clock.now();
@@ -132,14 +132,14 @@ export class Ownership {
     }
   }
 
-  /** Soon: when the database is back, others must not take this gateway for gone. */
+  /** Retries soon, so that other gateways do not take this one for dead once the database is back. */
   #retry(): void {
     if (this.#stop.length === 0) return;
     const { cluster, clock } = this.#parts;
     clock.after(cluster.leaseMs * BEAT, () => void this.renew(), { unref: true });
   }
 
-  /** Goes on with the work of gateways that are gone, if there are any. */
+  /** Takes over the work of dead gateways, if any. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -149,7 +149,7 @@ export class Ownership {
 
   async #look(): Promise<void> {
     const { cluster, clock, log, onGone } = this.#parts;
-    // Others could not renew their leases either, and need a moment.
+    // The others could not renew their leases either, and need a moment.
     if (this.#isFailing || clock.now() - this.#failedAt < cluster.leaseMs) return;
     try {
       if (!(await cluster.anyGone())) return;

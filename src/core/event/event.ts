@@ -1,4 +1,4 @@
-/** What happened in a session. Each event reaches the client once, at the end of a reply or through `await_activity`. */
+/** Events of a session. Each event reaches the client once, at the end of a reply or through `await_activity`. */
 
 export type EventType =
   | 'notification'
@@ -23,10 +23,10 @@ export interface SessionEvent {
   id: string;
   sessionId: string;
   type: EventType;
-  /** The server it concerns; empty for what concerns the session itself. */
+  /** The server it concerns; empty if it concerns the session itself. */
   server: string;
   createdAt: number;
   data: Record<string, unknown>;
-  /** A reply with it was about to leave when the program ended: the client may have seen it. */
+  /** A reply with it was being sent when the process ended: the client may have seen it. */
   maybeSeen?: true;
 }

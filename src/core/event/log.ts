@@ -11,15 +11,15 @@ import type { EventType, SessionEvent } from './event.ts';
 import { EventReader } from './reader.ts';
 
 /**
- * An event is `new` until a reply takes it, `taken` while replies with it are on their way, and `delivered` once a reply
- * was handed to a client that was still there; if none was, it is `new` again. Delivered events stay for a while, for other
- * readers of the session and for a client that asks again from an earlier cursor.
+ * An event is `new` until a reply takes it, `taken` while replies with it are being sent, and `delivered` once a reply
+ * reached a connected client; if none did, it is `new` again. Delivered events are kept for a while, for other
+ * readers of the session and for clients that return to an earlier cursor.
  */
 interface Entry {
   event: SessionEvent;
   state: 'new' | 'taken' | 'delivered';
   bytes: number;
-  /** The readers that have it, or to which it is on its way. */
+  /** The readers that have it or are being sent it. */
   readers: Set<EventReader>;
 }
 
@@ -28,7 +28,7 @@ const EVERYONE = new EventReader(0);
 
 export interface Delivery {
   events: SessionEvent[];
-  /** Called exactly once, when it is known whether the reply reached the client; or that it may have. */
+  /** Called exactly once, when it is known whether the reply reached the client, or may have. */
   settle(delivered: boolean, mayHaveArrived?: boolean): void;
 }
 
@@ -36,10 +36,10 @@ const NOTHING: Delivery = { events: [], settle: () => {} };
 const ANY = (): boolean => true;
 const WARN_AT = 0.8;
 const EVICTION_LOG_MS = 10_000;
-/** How many events of the largest size a session keeps, and how many such notifications of one server. */
+/** How many events of maximum size a session keeps, and how many such notifications of one server. */
 const EVENT_ENTRIES = 64;
 const NOTIFICATION_ENTRIES = 16;
-/** About the size of an event that says little. */
+/** The approximate size of a small event. */
 const SMALL = 64;
 
 interface Waiter {
@@ -48,7 +48,7 @@ interface Waiter {
   wake: () => void;
 }
 
-/** Where it is told what happened. */
+/** Receives events. */
 export interface EventSink {
   add(type: EventType, server: string, data: Record<string, unknown>): void;
 }
@@ -73,7 +73,7 @@ export class EventLog implements EventSink {
   readonly #limits: CoreSettings['events'];
   readonly #log: Log;
   readonly #budget: Budget;
-  /** How many events wait to be delivered, as a part of those of all sessions. */
+  /** The number of undelivered events, within the total of all sessions. */
   readonly #total: Budget;
   readonly #entryBytes: number;
   readonly #clock: Clock;
@@ -96,7 +96,7 @@ export class EventLog implements EventSink {
     this.#onlyReader = new EventReader(clock.now());
   }
 
-  /** Brings back what an earlier run of the program did not deliver, or cannot know whether it did. */
+  /** Restores events that were not, or possibly not, delivered before a restart. */
   restore(events: SessionEvent[]): void {
     for (const event of events) this.#keep(event, roughSize(event.data, this.#entryBytes));
     const last = events.at(-1);
@@ -116,29 +116,29 @@ export class EventLog implements EventSink {
     else this.#append(type, server, kept, size);
   }
 
-  /** Events that were not restored, because there was no room for them. */
+  /** Reports events that were not restored for lack of memory. */
   dropped(count: number): void {
     if (count > 0) this.#reportDropped(count, '');
   }
 
-  /** The events that the reader does not have yet, now on their way with the caller's reply. */
+  /** Takes the events that the reader does not have yet, for the caller's reply. */
   take(matching: (event: SessionEvent) => boolean = ANY, reader = this.#onlyReader): Delivery {
     return this.#take(matching, [reader]);
   }
 
-  /** Takes events that concern this reader alone: the others do not get them any more, unless the reply is lost. */
+  /** Takes events that concern only this reader: others do not get them, unless the reply is lost. */
   takeForEveryone(matching: (event: SessionEvent) => boolean, reader = this.#onlyReader): Delivery {
     return this.#take(matching, [reader, EVERYONE]);
   }
 
-  /** What `take` gives, preceded by events delivered after the cursor: the client says it has not seen them. */
+  /** Like `take`, preceded by events that were delivered after the cursor, which the client has not seen. */
   takeAfter(lastEventId: string, reader = this.#onlyReader): Delivery {
     const after = this.#after(lastEventId);
     if (after === undefined) {
       const action = 'returning_all_events';
       this.#log.warn('event_cursor_not_found', { sessionId: this.#sessionId, lastEventId, action });
     } else {
-      // What came before the cursor, the client has seen.
+      // The client has seen everything before the cursor.
       for (const entry of this.#entries.slice(0, this.#entries.length - after.length)) {
         if (entry.state === 'delivered') entry.readers.add(reader);
       }
@@ -150,7 +150,7 @@ export class EventLog implements EventSink {
     return { events, settle: (...arrival) => fresh.settle(...arrival) };
   }
 
-  /** Whether there is something to tell the reader at once. Events that it may have seen already can wait. */
+  /** Whether there are new events for the reader. Events that it may have seen can wait. */
   hasNew(reader = this.#onlyReader): boolean {
     if (this.#newCount > 0) return true;
     if (!this.#lacksAny(reader)) return false;
@@ -169,7 +169,7 @@ export class EventLog implements EventSink {
     return this.hasNew(reader) || (this.#after(lastEventId) ?? this.#entries).length > 0;
   }
 
-  /** These readers cannot be told apart any more: each counts as having only the events that all of them have. */
+  /** These readers have become indistinguishable: each counts as having only the events that all of them have. */
   confuse(readers: EventReader[]): void {
     const repeatFrom = Math.min(...readers.map((reader) => reader.repeatFrom));
     const wakesFrom = Math.min(...readers.map((reader) => reader.wakesFrom));
@@ -181,12 +181,12 @@ export class EventLog implements EventSink {
     this.#upToDate = new WeakSet();
   }
 
-  /** The reader is not known any more. */
+  /** Forgets a reader. */
   forget(reader: EventReader): void {
     for (const { readers } of this.#entries) readers.delete(reader);
   }
 
-  /** Resolves with the events of the turn that brought the first one, or with none when time or the caller is up. */
+  /** Resolves with the events of the turn that brought the first one, or with none after a timeout or abort. */
   async wait(timeoutMs: number, signal: AbortSignal, reader = this.#onlyReader): Promise<SessionEvent[]> {
     if (signal.aborted) return [];
     return new Promise((resolve) => {
@@ -203,12 +203,12 @@ export class EventLog implements EventSink {
     });
   }
 
-  /** Wakes everybody, for the end of the session. */
+  /** Wakes all waiters when the session ends. */
   close(): void {
     for (const waiter of this.#waiters) waiter.wake();
   }
 
-  /** Gives back its part of the events of all sessions. */
+  /** Releases its part of the total of all sessions. */
   release(): void {
     this.#total.close();
   }
@@ -218,7 +218,7 @@ export class EventLog implements EventSink {
     return { kept, new: this.#newCount, undelivered: this.#undelivered, waiters: this.#waiters.size };
   }
 
-  /** `undefined` if the cursor is not known: then the client gets everything, better repeated than lost. */
+  /** `undefined` if the cursor is unknown: the client then gets everything, since repetition is better than loss. */
   #after(lastEventId: string): Entry[] | undefined {
     const at = this.#entries.findIndex(({ event }) => event.id === lastEventId);
     return at < 0 ? undefined : this.#entries.slice(at + 1);
@@ -248,7 +248,7 @@ export class EventLog implements EventSink {
     this.#countBytes(bytes);
   }
 
-  /** It is not kept any more. */
+  /** Releases the memory of a dropped event. */
   #gone({ bytes }: Entry): void {
     this.#countBytes(-bytes);
   }
@@ -290,7 +290,7 @@ export class EventLog implements EventSink {
     entry.state = 'taken';
     this.#newCount -= 1;
     this.#upToDate = new WeakSet();
-    // On record before the reply leaves: should the program end on the way, nobody can tell whether it arrived.
+    // Stored before the reply leaves: if the process ends meanwhile, it is unknown whether the reply arrived.
     this.#store.put('event', { ...event, maybeSeen: true });
     return event;
   }
@@ -306,7 +306,7 @@ export class EventLog implements EventSink {
   #returned(entry: Entry, readers: EventReader[]): void {
     for (const reader of readers) {
       entry.readers.delete(reader);
-      // It has certainly not seen what it lost.
+      // The reader has certainly not seen the lost event.
       reader.wakesFrom = Math.min(reader.wakesFrom, entry.event.createdAt - 1);
     }
     this.#upToDate = new WeakSet();
@@ -315,11 +315,11 @@ export class EventLog implements EventSink {
       this.#newCount += 1;
       this.#store.put('event', entry.event);
     }
-    // A client may have begun to wait while the event was on its way to the one that left.
+    // Another client may have started to wait while the event was being sent to the one that left.
     this.#tellWaiters(entry.event, (reader) => lacks(reader, entry));
   }
 
-  /** An event that needs no delivery any more. */
+  /** Removes an event that needs no delivery. */
   #forget({ event, bytes }: Entry): void {
     this.#undelivered -= 1;
     this.#total.give(1);
@@ -343,7 +343,7 @@ export class EventLog implements EventSink {
     return bytes <= this.#budget.left && this.#total.left > 0;
   }
 
-  /** That a list changed is said once until the client has heard it; some servers say it for every entry. */
+  /** A list change is reported once until the client has seen it; some servers report it for every entry. */
   #waitsAlready(server: string, { method, params }: Record<string, unknown>): boolean {
     if (!String(method).endsWith('/list_changed')) return false;
     return this.#entries.some(
@@ -356,7 +356,7 @@ export class EventLog implements EventSink {
     );
   }
 
-  /** One server's flood costs that server its oldest notifications, not the session its other events. */
+  /** A flood of notifications evicts the oldest ones of that server, not other events of the session. */
   #makeRoomForNotification(server: string, more: number): void {
     const isOfServer = (event: SessionEvent): boolean => event.type === 'notification' && event.server === server;
     for (;;) {
@@ -374,7 +374,7 @@ export class EventLog implements EventSink {
       .slice(0, count);
     if (evictable.length === 0) return false;
     const gone = new Set(evictable);
-    // A client that waits is not woken by events that it does not get, but by that some were dropped.
+    // A waiting client is not woken by evicted events, but by the event that reports the eviction.
     const ids = new Set(evictable.map(({ event }) => event.id));
     for (const waiter of this.#waiters) waiter.events = waiter.events.filter(({ id }) => !ids.has(id));
     this.#entries = this.#entries.filter((entry) => !gone.has(entry));
@@ -390,7 +390,7 @@ export class EventLog implements EventSink {
     return true;
   }
 
-  /** At most one line in a while for each server: a flood of notifications must not become a flood of log lines. */
+  /** Logs rarely for each server: a flood of notifications must not become a flood of log lines. */
   #logEviction(count: number, server: string): void {
     const now = this.#clock.now();
     const { loggedAt, unlogged } = this.#evictions.get(server) ?? { loggedAt: -Infinity, unlogged: 0 };
@@ -449,7 +449,7 @@ export class EventLog implements EventSink {
   }
 }
 
-/** What is kept of an event that is too large. */
+/** The shortened form of an event that is too large. */
 function shortened(data: Record<string, unknown>, limit: number): { kept: Record<string, unknown>; size: number } {
   const kept = { ...(shortenValue(data, limit) as Record<string, unknown>), truncated: true };
   return { kept, size: limit };

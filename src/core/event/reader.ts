@@ -1,14 +1,14 @@
-/** How long events that others have read are repeated to a reader that was not there at the time. */
+/** For how long events read by others are repeated to a reader that was away. */
 const REPEAT_MS = 5 * 60_000;
 
 /**
- * One of those who read the events of a session. Most sessions have a single reader. Where several programs or windows share
- * a session, each of them is a reader of its own, and gets every event.
+ * A reader of the events of a session. Most sessions have a single reader. If several programs or windows share
+ * a session, each is a separate reader and gets every event.
  */
 export class EventReader {
-  /** It may have seen older events already, under an identity that is not known any more. */
+  /** It may have seen older events under an earlier, unknown identity. */
   knownSince: number;
-  /** Older events that others have read are repeated to it, but it does not stop waiting for them. */
+  /** Older events that others have read are repeated to it, but do not end its waiting. */
   wakesFrom: number;
   /** Events from before this moment are not repeated to it. */
   repeatFrom: number;

@@ -1,11 +1,11 @@
-/** How a call has ended, in the words of the history and of the audit record. */
+/** The outcome of a call, as the history and the audit record describe it. */
 
 import { shortenText } from '../../lib/shorten.ts';
 import type { CallReply } from '../call/request.ts';
 import type { EndedTask, TaskError } from '../task/task.ts';
 import type { CallEntry, CallStatus } from './entry.ts';
 
-/** How much of a message is kept. */
+/** Longer messages are truncated. */
 const MESSAGE_LENGTH = 1000;
 
 export const shortened = (text: string): string => shortenText(text, MESSAGE_LENGTH);

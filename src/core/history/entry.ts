@@ -1,12 +1,12 @@
 /**
  * The history has one entry for each call and one for each question. An entry is written again when it changes, and gets a new,
- * larger number (`seq`) each time: who has read all entries up to a number has missed nothing, and asks for those beyond it.
+ * larger number (`seq`) each time: a reader that has all entries up to a number has missed nothing, and reads on from there.
  *
  *   call:      running ⇄ waiting → completed | failed | cancelled | expired | lost
  *   question:  open → accepted | declined | cancelled | completed | expired | rejected | lost
  *
- * `lost`: nobody knows how it ended, since its gateway is gone. An entry that has ended does not change any more, except
- * that a session which is continued after all takes back its lost entries.
+ * `lost`: the outcome is unknown because the gateway died. An ended entry does not change, except
+ * that a session that is continued after all revives its lost entries.
  */
 
 import type { BigNumber } from '../../lib/exact-json.ts';
@@ -25,13 +25,13 @@ export type EntryStatus = CallStatus | QuestionStatus;
 /** Where a call was made: through the hub, at the endpoint of a server or a group, or in the console. */
 export type CallView = View['kind'] | 'console';
 
-/** Where an answer came from. `client`: the program that made the call. `tools`: a tool of the hub. `rule`: the config. `link`: a link in a message. */
+/** The source of an answer. `client`: the program that made the call. `tools`: a hub tool. `rule`: the config. `link`: a link in a message. */
 export type AnswerSource = 'client' | 'tools' | 'console' | 'terminal' | 'rule' | 'model' | 'link';
 
 export interface AnsweredBy {
   principal: string;
   via: AnswerSource;
-  /** Of the rule or the model, or of the target whose message had the link. */
+  /** The name of the rule, of the model, or of the target whose message had the link. */
   name?: string;
 }
 
@@ -42,7 +42,7 @@ interface EntryFacts {
   server: string;
 }
 
-/** The time that a call spent waiting for the answer to a question; without `to` it still waits. */
+/** A period in which a call waited for an answer; without `to` it still waits. */
 export interface Wait {
   questionId: string;
   from: number;
@@ -66,24 +66,24 @@ export interface CallEntry extends EntryFacts {
   progress?: { progress: number | BigNumber; total?: number | BigNumber; message?: string };
   statusMessage?: string;
   waits: Wait[];
-  /** About as many bytes as its arguments and its result have as JSON. */
+  /** The approximate sizes of its arguments and its result as JSON. */
   argumentBytes: number;
   resultBytes?: number;
-  /** Its arguments or its result are too large to be kept. */
+  /** Its arguments or its result are too large to store. */
   truncated?: boolean;
   error?: { code: number; message: string };
-  /** Only read on demand. */
+  /** Read only on demand. */
   arguments?: Record<string, unknown>;
   result?: Record<string, unknown>;
 }
 
 export interface QuestionEntry extends EntryFacts {
   kind: 'question';
-  /** Of the request that the server makes. */
+  /** The kind of the server's request. */
   asks: InteractionKind;
   mode?: 'form' | 'url';
   status: QuestionStatus;
-  /** Of the call that asks, as far as it is known. */
+  /** The tool of the asking call, if known. */
   tool?: string;
   callId?: string;
   sessionId: string;
@@ -91,25 +91,25 @@ export interface QuestionEntry extends EntryFacts {
   createdAt: number;
   expiresAt: number;
   endedAt?: number;
-  /** Of an open question: the answer is being stored, so another one comes too late. */
+  /** If the question is open: its answer is being stored, and others come too late. */
   answeredBy?: AnsweredBy;
-  /** Why there is no answer; of an open question, why a model did not answer. */
+  /** Why there is no answer; for an open question, why a model did not answer. */
   reason?: string;
   /** What a person is asked, shortened. */
   message?: string;
   /** The gateway itself asks whether the call may be made. `decision`: `allow` once, or `always` in the session. */
   approval?: Approval & { decision?: string };
-  /** The gateway asks to sign in at the server. */
+  /** The gateway asks the person to sign in to the server. */
   signIn?: true;
-  /** Its client is being asked, too. */
+  /** The client also shows the question. */
   presented?: boolean;
-  /** It has ended, and its params are too large to be kept. */
+  /** The question has ended, and its params are too large to store. */
   truncated?: boolean;
   /** The server's own parameters. Only read on demand. */
   params?: Record<string, unknown>;
 }
 
-/** Calls of one second that were too many to have entries of their own. */
+/** Calls of one second that were too many for individual entries. */
 export interface SummaryEntry extends EntryFacts {
   kind: 'summary';
   tool: string;
@@ -129,13 +129,13 @@ type New<T> = T extends HistoryEntry ? Omit<T, 'seq' | keyof EntryContent> : nev
 
 export type NewEntry = New<HistoryEntry>;
 
-/** An entry as it is to be written. Without `content`, that of its earlier version stays. */
+/** An entry to write. Without `content`, the stored content stays. */
 export interface EntryWrite {
   entry: NewEntry;
   content?: EntryContent;
 }
 
-/** When an entry began. Lists are in this order. */
+/** The start of an entry, which determines the order of lists. */
 export function beganAt(entry: NewEntry): number {
   switch (entry.kind) {
     case 'call':
@@ -147,12 +147,12 @@ export function beganAt(entry: NewEntry): number {
   }
 }
 
-/** When an entry ended; `undefined` while it goes on. */
+/** The end of an entry; `undefined` while it is unfinished. */
 export function endedAt(entry: NewEntry): number | undefined {
   return entry.kind === 'summary' ? entry.to : entry.endedAt;
 }
 
-/** What a search looks into: names, ids and messages, in lower case. */
+/** The text that searches match: names, ids and messages, in lower case. */
 export function searchText(entry: NewEntry): string {
   const { id, server, principal } = entry;
   const more =

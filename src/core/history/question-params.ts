@@ -1,19 +1,19 @@
-/** What the history tells of the parameters of a question. */
+/** What the history records of the parameters of a question. */
 
 import { isObject } from '../../lib/values.ts';
 import type { InteractionKind } from '../interaction/interaction.ts';
 import type { QuestionEntry } from './entry.ts';
 
-/** Whether a person, or a model, is asked: calls wait for them, and only for a moment for a program. */
+/** Whether a person or a model is asked, whom calls wait for; a program answers in a moment. */
 export const isPerson = (kind: InteractionKind): boolean => kind !== 'roots';
 
-/** Whether a person fills in a form, or opens a page. */
+/** Form or URL mode. */
 export function modeOf(kind: InteractionKind, { mode }: Record<string, unknown>): QuestionEntry['mode'] {
   if (kind !== 'elicitation') return undefined;
   return mode === 'url' ? 'url' : 'form';
 }
 
-/** The question itself; of a request to a model the last text. */
+/** The text of the question; of a sampling request, its last text. */
 export function messageIn(kind: InteractionKind, params: Record<string, unknown>): string | undefined {
   if (kind === 'elicitation') return textOf(params['message']);
   const { messages } = params;
@@ -25,7 +25,7 @@ export function messageIn(kind: InteractionKind, params: Record<string, unknown>
   return undefined;
 }
 
-/** Of one part of a message, or of the last of several that has a text. */
+/** The text of a content block, or of the last block that has one. */
 function textIn(content: unknown): string | undefined {
   const parts: unknown[] = Array.isArray(content) ? content : [content];
   return parts.flatMap((part) => (isObject(part) ? (textOf(part['text']) ?? []) : [])).at(-1);

@@ -1,4 +1,4 @@
-/** So many in each second. */
+/** A limit per second. */
 export class Rate {
   readonly #perSecond: number;
   #second = -1;
@@ -8,7 +8,7 @@ export class Rate {
     this.#perSecond = perSecond;
   }
 
-  /** Whether there is one more in the second of this moment. */
+  /** Takes one in the current second, if there is room. */
   take(now: number): boolean {
     const second = Math.floor(now / 1000);
     if (second !== this.#second) {

@@ -1,17 +1,17 @@
-/** Entries that may still change, and what of them is not written yet. */
+/** Entries that may still change, and their unwritten parts. */
 
 import type { Writable } from '../write-loop.ts';
 import type { EntryContent, NewEntry } from './entry.ts';
 
 export interface Recorded<T extends NewEntry = NewEntry> extends Writable {
   entry: T;
-  /** To be written with the entry. */
+  /** Unwritten content. */
   content?: EntryContent | undefined;
-  /** About the size of the content that waits. */
+  /** The approximate size of the unwritten content. */
   contentBytes?: number;
-  /** An earlier run of the program may have written it: called with that entry, if there is one, before it is written. */
+  /** The entry may exist from before a restart: called with the stored entry, if any, before writing. */
   adopt?: ((stored: NewEntry | undefined) => void) | undefined;
-  /** When it was last written. */
+  /** The time of the last write. */
   writtenAt?: number;
   /** The store has a version of it. */
   isStored?: boolean;
@@ -28,6 +28,6 @@ export interface CallRecord extends Recorded<Entry<'call'>> {
 export interface QuestionRecord extends Recorded<Entry<'question'>> {
   /** The call that waits for the answer. */
   call?: CallRecord | undefined;
-  /** The task that asks: after a restart it is known before its call is. */
+  /** The asking task, which is known before its call after a restart. */
   taskId?: string | undefined;
 }

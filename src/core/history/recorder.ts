@@ -1,10 +1,10 @@
 /**
- * Writes the history. It is told of changes by reference, and writes all of them together a moment later: an entry that changes
- * several times in between is one row, and a call that ends in between is written once. Nothing waits for it. If the store fails
- * or is slow, a limited number of changes waits for it.
+ * Writes the history. It receives changes by reference and writes them in a batch a moment later: an entry that changes
+ * several times meanwhile is one row, and a call that ends meanwhile is written once. Nothing waits for it. If the store fails
+ * or is slow, a limited number of changes is queued.
  *
- * Calls that do not become tasks have entries of their own up to `callsPerSecond`. Beyond that they are counted, in one summary
- * for each second and tool; failed ones have entries up to the same rate again.
+ * Calls that do not become tasks get individual entries up to `callsPerSecond`. Beyond that they are counted, in one summary
+ * per second and tool; failed calls get entries up to the same rate again.
  */
 
 import type { Clock } from '../../lib/clock.ts';
@@ -33,20 +33,20 @@ import type { Recorded } from './record.ts';
 const COLLECT_MS = 250;
 /** How often the progress of one call is written. */
 const PROGRESS_MS = 1000;
-/** A call that has no entry gets one when it takes longer, as far as the rate allows. */
+/** A call without an entry gets one after this time, if the rate allows. */
 const SLOW_MS = 1000;
 /** How many dropped ends are written in one go. */
 const ENDS_AT_ONCE = 500;
-/** How many changed entries wait for the store at most, and how much of their contents. */
+/** Limits on queued entries and the size of their contents. */
 const MOST_WAITING = 10_000;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 const TRIM_MS = 60_000;
-/** How often the size is looked at, in parts of what is allowed. */
+/** The size is checked each time this fraction of the allowed bytes was written. */
 const SIZE_CHECKS = 16;
-/** About what an entry takes without its contents. */
+/** The approximate size of an entry without its contents. */
 const ENTRY_BYTES = 800;
 const LOST_CHECK_MS = 5000;
-/** How long the end of the program waits for the last write. */
+/** How long shutdown waits for the last write. */
 const LAST_WRITE_MS = 2000;
 
 type Summary = Omit<SummaryEntry, 'seq'>;
@@ -67,17 +67,17 @@ export class Recorder {
   readonly #parts: RecorderParts;
   readonly #listed: Rate;
   readonly #failed: Rate;
-  /** Calls at work without an entry. */
+  /** Running calls without an entry. */
   readonly #unlisted = new InFlight<LiveCall, () => void>();
   #changed = new Map<string, Recorded>();
   #waitingBytes = 0;
-  /** Calls of the current second that only count, by what they are counted for. */
+  /** Calls of the current second that are only counted, by summary. */
   #summaries = new Map<string, Summary>();
   readonly #loop: WriteLoop;
   #dropped = 0;
-  /** Entries whose end was dropped, although the store shows them going on. */
+  /** Entries whose end was dropped, while the store shows them as unfinished. */
   readonly #droppedEnds = new Map<string, End>();
-  /** About what was written since the size was last looked at. */
+  /** The approximate bytes written since the last size check. */
   #written = 0;
   #stopTimers: (() => void)[] = [];
   #closing = false;
@@ -94,7 +94,7 @@ export class Recorder {
     this.#loop = new WriteLoop({ name: 'history', collectMs: COLLECT_MS, clock, log, onTick: () => void this.#tick() });
   }
 
-  /** What goes on from an earlier run of the program has been restored: the rest is lost. */
+  /** Restoring after a restart is done: remaining unfinished entries are lost. */
   start(): void {
     const { clock, shared } = this.#parts;
     const tidy = (): void => void this.flush().then(async () => this.#endLost());
@@ -107,28 +107,28 @@ export class Recorder {
 
   // --- Calls ---
 
-  /** Whether a call that begins gets an entry at once. */
+  /** Whether a new call gets an entry immediately. */
   takesCall(now: number): boolean {
     return this.#changed.size < MOST_WAITING && this.#listed.take(now);
   }
 
-  /** Whether a call gets an entry because it failed, or takes long. */
+  /** Whether a failed or slow call gets an entry. */
   takesSpecialCall(now: number): boolean {
     return this.#changed.size < MOST_WAITING && this.#failed.take(now);
   }
 
-  /** A call that has no entry begins. If it takes long, `list` may give it one. */
+  /** Adds a call without an entry. If it is slow, `list` may create one. */
   addUnlisted(call: LiveCall, list: () => void): void {
     this.#unlisted.add(call, list);
     this.#loop.schedule();
   }
 
-  /** It has ended, or has an entry now. */
+  /** The call has ended or has an entry now. */
   removeUnlisted(call: LiveCall): void {
     this.#unlisted.delete(call);
   }
 
-  /** A call without an entry has ended. */
+  /** Counts an ended call without an entry. */
   count(principal: string, { request: { server, tool }, startedAt }: LiveCall, now: number, failed: boolean): void {
     const key = `${Math.floor(startedAt / 1000)}\n${principal}\n${server}\n${tool}`;
     let summary = this.#summaries.get(key);
@@ -159,7 +159,7 @@ export class Recorder {
     this.#loop.schedule();
   }
 
-  /** Sets what is to be written besides the entry itself. Without room for it, the entry says that it is not kept. */
+  /** Sets the content to write. Without room for it, the entry is marked as truncated. */
   setContent(record: Recorded, content: EntryContent, bytes: number): boolean {
     this.#waitingBytes -= record.contentBytes ?? 0;
     const fits = this.#waitingBytes + bytes <= MOST_WAITING_BYTES;
@@ -169,7 +169,7 @@ export class Recorder {
     return fits;
   }
 
-  /** Another gateway may go on with the session, and writes then what goes on in it. */
+  /** Another gateway may continue the session, and then writes its entries. */
   leave(sessionId: string): void {
     for (const [id, record] of this.#changed) {
       const { entry } = record;
@@ -217,7 +217,7 @@ export class Recorder {
     }
   }
 
-  /** Writes what has changed so far. Never fails. With `all`, also what could wait for a moment. */
+  /** Writes all changes so far. Never fails. With `all`, also changes that could wait. */
   async flush({ all = true } = {}): Promise<void> {
     await this.#loop.run(async () => this.#write(all));
     const waiting = this.#changed.size + this.#summaries.size + this.#unlisted.size + this.#droppedEnds.size;
@@ -247,7 +247,7 @@ export class Recorder {
     await this.#writeDroppedEnds();
   }
 
-  /** Without them, the entries would be shown as going on for ever. What else they had to say is lost. */
+  /** Without their ends, the entries would stay unfinished forever. Their other changes are lost. */
   async #writeDroppedEnds(): Promise<void> {
     const { history } = this.#parts;
     const ends = [...this.#droppedEnds].slice(0, ENDS_AT_ONCE);
@@ -276,7 +276,7 @@ export class Recorder {
     return this.#loop.inOrder(due);
   }
 
-  /** What is to be written of them; `undefined` if that cannot be known at the moment. They may change again from now on. */
+  /** The pending writes of these records; `undefined` if that cannot be known now. The records may change again afterwards. */
   async #taken(records: readonly Recorded[]): Promise<EntryWrite[] | undefined> {
     const restored = records.filter(({ adopt }) => adopt !== undefined);
     if (restored.length > 0) {
@@ -296,7 +296,7 @@ export class Recorder {
     const now = this.clock.now();
     return records.flatMap((record) => {
       const { entry, content } = record;
-      // Its session was left meanwhile.
+      // The session was handed over meanwhile.
       if (this.#changed.get(entry.id) !== record) return [];
       this.#take(entry.id, record);
       record.content = undefined;
@@ -343,7 +343,7 @@ export class Recorder {
     await this.#attempt(async () => history.trim(this.clock.now() - settings.keepMs, settings.bytes));
   }
 
-  /** What fails now is tried again later. */
+  /** Logs a failure; the work is retried later. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     if (this.#closed) return;
     try {
@@ -353,7 +353,7 @@ export class Recorder {
     }
   }
 
-  /** The last changes are written, if that is possible soon. */
+  /** Writes the last changes, if that is possible soon. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;

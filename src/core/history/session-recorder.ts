@@ -1,4 +1,4 @@
-/** What the calls and questions of one session become in the history. */
+/** Turns the calls and questions of one session into history entries. */
 
 import { roughSize } from '../../lib/rough-size.ts';
 import { isObject } from '../../lib/values.ts';
@@ -94,7 +94,7 @@ export class SessionRecorder implements SessionListener {
   // --- Questions ---
 
   questionChanged(interaction: OpenInteraction, presented: boolean): void {
-    // One that the client is not shown does not concern it.
+    // A question that the client does not see does not concern it.
     if (interaction.audience === 'none') return;
     const record = this.#questions.get(interaction.id) ?? this.#newQuestion(interaction);
     const { entry } = record;
@@ -107,7 +107,7 @@ export class SessionRecorder implements SessionListener {
       this.#detach(record, this.#recorder.clock.now());
       if (call !== undefined) this.#attach(record, call);
     }
-    // Asked in an earlier run, by a call that may not go on.
+    // Asked before a restart, by a call that may not continue.
     if (call === undefined && link?.taskId !== undefined) record.adopt = (stored) => adoptCall(record, stored);
     entry.presented = presented;
     if (interaction.modelFailure !== undefined) entry.reason = shortened(interaction.modelFailure);
@@ -140,7 +140,7 @@ export class SessionRecorder implements SessionListener {
     else entry.answeredBy = this.#answeredBy(by);
     if (entry.approval !== undefined) entry.approval = { ...entry.approval, ...decisionIn(answer) };
     delete entry.presented;
-    // While it is open, a person needs all of it.
+    // A person needs the whole question while it is open.
     if (roughSize(params, this.#recorder.entryBytes) > this.#recorder.entryBytes) {
       entry.truncated = true;
       this.#recorder.setContent(record, {}, 0);
@@ -157,7 +157,7 @@ export class SessionRecorder implements SessionListener {
 
   // --- Entries ---
 
-  /** The entry of a call, which gets one if it has none. */
+  /** The entry of a call, created if missing. */
   #list(call: LiveCall): CallRecord {
     if (call.recorded !== undefined) return call.recorded;
     this.#recorder.removeUnlisted(call);
@@ -198,7 +198,7 @@ export class SessionRecorder implements SessionListener {
     return { entry, args };
   }
 
-  /** Goes on with what an earlier run of the program wrote, if it did. */
+  /** Continues the entry written before a restart, if any. */
   #adopt(record: CallRecord, stored: NewEntry | undefined): void {
     if (stored?.kind !== 'call') {
       if (record.content === undefined) this.#keepContent(record, {});
@@ -208,7 +208,7 @@ export class SessionRecorder implements SessionListener {
     const { startedAt, progress } = stored;
     const now = entry.endedAt ?? this.#recorder.clock.now();
     const waits = new Map(entry.waits.map((wait) => [wait.questionId, wait]));
-    // A question that nobody has any more was given up with the earlier run.
+    // Questions that were not restored ended with the restart.
     const earlier = stored.waits.map((wait) => ({ to: now, ...wait, ...waits.get(wait.questionId), from: wait.from }));
     const open = new Set(entry.waits.filter(({ to }) => to === undefined).map(({ questionId }) => questionId));
     for (const wait of earlier) {
@@ -243,7 +243,7 @@ export class SessionRecorder implements SessionListener {
     this.#recorder.changed(record);
   }
 
-  /** Its arguments and its result, as far as they are not too large. */
+  /** Keeps its arguments and its result unless they are too large. */
   #keepContent(record: CallRecord, { result }: Pick<EntryContent, 'result'>): void {
     const { entry, args } = record;
     const { entryBytes } = this.#recorder;
@@ -283,7 +283,7 @@ export class SessionRecorder implements SessionListener {
     return record;
   }
 
-  /** The call waits for the answer, unless a program gives it. */
+  /** The call waits for the answer, unless a program answers. */
   #attach(question: QuestionRecord, call: CallRecord): void {
     const { entry } = question;
     question.call = call;
@@ -310,7 +310,7 @@ export class SessionRecorder implements SessionListener {
   }
 }
 
-/** The call that asked, as an earlier run of the program wrote it. */
+/** Adopts the asking call as written before a restart. */
 function adoptCall({ entry }: QuestionRecord, stored: NewEntry | undefined): void {
   if (stored?.kind !== 'question' || entry.callId !== undefined) return;
   const { callId, tool, program } = stored;
@@ -322,7 +322,7 @@ function adoptCall({ entry }: QuestionRecord, stored: NewEntry | undefined): voi
   );
 }
 
-/** What an approval was answered with; a denial has the status of an answer that declines. */
+/** The decision of an approval; a denial has the status `declined`. */
 function decisionIn(answer: Answer | undefined): { decision?: string } {
   const decision = isObject(answer?.['content']) ? answer['content']['decision'] : undefined;
   return typeof decision === 'string' ? { decision } : {};

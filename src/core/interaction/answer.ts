@@ -26,7 +26,7 @@ function fieldsOf({ requestedSchema }: Record<string, unknown>, answer: unknown)
   return Object.fromEntries(mistakes.map(({ field, mistake }) => [field, mistake]));
 }
 
-/** What is wrong with an answer as it came over the wire, or `undefined` if the server can have it. */
+/** What is wrong with a raw answer; `undefined` if it is valid. */
 export function answerMistake(
   { kind, params }: Pick<Interaction, 'kind' | 'params'>,
   answer: unknown,
@@ -58,7 +58,7 @@ function samplingMistake({ role, model, content }: Record<string, unknown>): str
   return isObject(content) || Array.isArray(content) ? undefined : 'content is missing';
 }
 
-/** With the tools of the hub, the model answers in place of a person. */
+/** Through the hub tools, the model answers instead of a person. */
 export function assertToolsMayAnswer({ approval, approver }: Interaction, answer: unknown): void {
   if (approver === 'person' || approval?.approver === 'person') {
     throw new GatewayError(
@@ -75,7 +75,7 @@ export function assertToolsMayAnswer({ approval, approver }: Interaction, answer
   }
 }
 
-/** To deny a call is to decline it, however it was said. */
+/** Every form of denial counts as a decline. */
 export function asGiven({ approval }: Interaction, answer: Answer): Answer {
   const { content } = answer;
   return approval !== undefined && isObject(content) && content['decision'] === 'deny' ? { action: 'decline' } : answer;

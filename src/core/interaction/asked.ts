@@ -1,4 +1,4 @@
-/** A question as it arrives, as values: the interaction it becomes, its link, and the reasons why it may stay unanswered. */
+/** Turns an incoming question into values: its interaction, its link, and the reasons why it may stay unanswered. */
 
 import type { Clock } from '../../lib/clock.ts';
 import { secretId } from '../../lib/ids.ts';
@@ -42,14 +42,14 @@ export function newInteraction(
   return { phase: 'open', interaction, presented: false, announced: false };
 }
 
-/** An approval that is asked for again under stricter rules: with their words, in their time, and of whom they want. */
+/** An approval that is requested again under stricter rules takes over their message, timeout and approver. */
 export function askedAgain(
   state: RoutedInteraction,
   { params, approval, signIn, timeoutMs }: IncomingQuestion,
 ): RoutedInteraction {
   if (state.phase !== 'open') return state;
   const { interaction } = state;
-  // The page for a sign-in may be somewhere else after a restart.
+  // The sign-in page may have another address after a restart.
   if (signIn !== undefined) return { ...state, interaction: { ...interaction, params } };
   if (approval === undefined) return state;
   const { createdAt, expiresAt } = interaction;
@@ -57,10 +57,10 @@ export function askedAgain(
   return { ...state, interaction: { ...interaction, params, approval, expiresAt: byThen } };
 }
 
-/** It is not known who gave an answer before the program was started again. */
+/** It is unknown who gave an answer before a restart. */
 export function assertStillCounts({ approval: asked }: Interaction, approval: Approval | undefined): void {
   if (approval?.approver !== 'person' || asked?.approver === 'person') return;
-  throw new Error('a rule wants a person to decide by now, and the answer was given before');
+  throw new Error('a rule now requires a person to decide, and the answer was given before that');
 }
 
 export function linkOf({ callId, taskId, candidates, othersEnded }: IncomingQuestion): Link {
@@ -72,7 +72,7 @@ export function linkOf({ callId, taskId, candidates, othersEnded }: IncomingQues
   }
   if (candidates === undefined) return { certainty: 'none' };
   const calls = candidates.calls.map((id) => ({ callId: id }));
-  // A question that was asked with a task is opened a moment after it came: by then some requests may have ended.
+  // A question of a task is opened a moment after its arrival: some requests may have ended by then.
   const others = candidates.others && !(othersEnded?.aborted && calls.length > 0);
   return { certainty: 'possible', calls, others };
 }
@@ -101,7 +101,7 @@ export function notAnswered({
   return error === undefined ? new NotAnswered(kind, status, reason) : RpcError.passedOn(error);
 }
 
-/** An abort that gives no reason of its own comes with a standard one, which says nothing. */
+/** An abort without an explicit reason has a meaningless standard one. */
 export function withdrawal({ reason }: AbortSignal): { reason: string; words?: string } {
   if (typeof reason === 'string') return { reason: 'withdrawn by the server', words: reason };
   const given = reason instanceof Error && reason.name !== 'AbortError';

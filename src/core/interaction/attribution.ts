@@ -1,42 +1,42 @@
 /**
- * Which call asked, and which request the client is asked through. Pure functions of the link and of the calls that are
+ * Which call asked, and through which request the client is asked. Pure functions of the link and of the calls that are
  * open at the server.
  *
- * Where it is not known which call asked, a client that can be asked is asked on one of its calls, and the others wait. If
- * it cannot be asked, all calls that may have asked become tasks, because only a reply can show the question. Once a
- * single one of them has not ended, the question belongs to that one.
+ * If it is unknown which call asked, a client that can be asked is asked through one of its calls, and the others wait. If
+ * it cannot be asked, all calls that may have asked become tasks, because only a reply can show the question. Once
+ * only one of them is left, the question belongs to it.
  */
 import { mentionsCall, requestOf, withHost, type CallRef, type Link } from './link.ts';
 
 /**
  * What a question does to the open request of a call that asks:
  * - `ask`: the client is asked while the request stays open.
- * - `reply`: the call becomes a task, and the client gets the question in place of the result.
+ * - `reply`: the call becomes a task, and the client gets the question instead of the result.
  * - `wait`: the client cannot be asked; the request stays open, and the question is answered elsewhere.
  * - `promote`: the client cannot be asked; the call becomes a task, and the reply shows the question.
  */
 export type QuestionEffect = 'ask' | 'reply' | 'wait' | 'promote';
 
-/** A call that is open at the server, as far as a question is concerned. */
+/** An open call, as seen by a question of its server. */
 export interface OpenCall extends Required<Pick<CallRef, 'callId'>>, Pick<CallRef, 'taskId'> {
   /** What the question does to it. */
   effect: QuestionEffect;
-  /** Its client waits for the reply. */
+  /** Its client is waiting for the reply. */
   waiting: boolean;
-  /** It goes on without its connection, so that a question on the connection cannot be its own. */
+  /** It does not depend on its connection, so a question on the connection cannot be its own. */
   detached: boolean;
-  /** It has a question of its own already. */
+  /** It already has an open question. */
   asking: boolean;
-  /** Its client gave up on it. */
+  /** Its client has abandoned it. */
   abandoned: boolean;
 }
 
 /** The requests of the client through which it can be asked. */
 export interface Surroundings {
   calls: readonly OpenCall[];
-  /** Ids of open requests that are no calls and can host a question. */
+  /** Ids of open requests other than calls that can host a question. */
   hosts: readonly string[];
-  /** Its client sees questions only with its own requests, so that each question needs one of them as its host. */
+  /** The client receives questions only through its own requests, so each question needs one as its host. */
   needsHost: boolean;
 }
 
@@ -55,7 +55,7 @@ export function attribute(link: Link, around: Surroundings): Attribution {
   return around.needsHost ? hosted(live, around) : reachable(live, around);
 }
 
-/** `presented`: the client has the question with the call that ended, and comes back with the answer. */
+/** `presented`: the client got the question with the call that ended, and may return with the answer. */
 export function afterCallEnded(
   link: Link,
   callId: string,
@@ -67,19 +67,19 @@ export function afterCallEnded(
   if (around.needsHost) {
     if (!wasHost) return undefined;
     const next = hosted(withHost(link, undefined), around);
-    // Its client may not come back; others that wait are asked, too, and the first answer counts.
+    // The client may not return; other waiting calls are asked too, and the first answer counts.
     return presented && requestOf(next.link) === undefined ? undefined : next;
   }
   return afterFewer(wasHost ? withHost(link, undefined) : link, around, wasHost && presented);
 }
 
-/** The requests other than calls that may have asked have ended. `undefined`: nothing is left that may have asked. */
+/** The requests other than calls that may have asked have ended. `undefined`: no possible asker is left. */
 export function afterOthersEnded(link: Link, around: Surroundings): Attribution | undefined {
   if (link.certainty !== 'possible' || around.needsHost) return { link, promote: [] };
   return link.calls.length === 0 ? undefined : afterFewer({ ...link, others: false }, around, false);
 }
 
-/** Whether the question remains when the call with which its client gets it is stopped. */
+/** Whether the question survives when the call through which its client gets it is stopped. */
 export function outlivesCall(link: Link, callId: string, around: Surroundings): boolean {
   if (link.certainty === 'certain') return false;
   if (around.needsHost) return chooseHost(without(around, callId)) !== undefined;
@@ -88,12 +88,12 @@ export function outlivesCall(link: Link, callId: string, around: Surroundings): 
   return link.certainty === 'possible' && (link.others || link.calls.some(isOther));
 }
 
-/** The request that a question is put to the client with, if nothing ties it to one. */
+/** The request through which to ask the client a question that belongs to none. */
 export function chooseHost({ calls, hosts }: Surroundings): CallRef | undefined {
   const able = calls.filter(({ detached }) => !detached);
   const free = able.filter(({ asking }) => !asking);
   const waiting = free.filter((call) => call.waiting);
-  // A call that would stay open in spite of the question has a client that cannot be asked.
+  // A call that would stay open despite the question has a client that cannot be asked.
   const asked = waiting.find(({ effect }) => becomesTask(effect)) ?? waiting[0];
   if (asked !== undefined) return refTo(asked);
   const [request] = hosts;
@@ -109,7 +109,7 @@ export function becomesTask(effect: QuestionEffect): boolean {
 function owned(by: CallRef, { calls }: Surroundings): Attribution {
   if (by.taskId !== undefined) return { link: { certainty: 'certain', by }, promote: [] };
   const call = calls.find(({ callId }) => callId === by.callId);
-  // Nobody should wait out a timeout for a question that can be answered now.
+  // Do not wait for a timeout with a question that can be answered now.
   const promote = call !== undefined && becomesTask(call.effect) ? [call.callId] : [];
   return { link: { certainty: 'certain', by: call ? refTo(call) : by }, promote };
 }
@@ -122,7 +122,7 @@ function hosted(link: Link, around: Surroundings): Attribution {
   return { link: withHost(link, host), promote };
 }
 
-/** Sees to it that the client gets the question, whichever of its calls asked. */
+/** Ensures that the client gets the question, whichever of its calls asked. */
 function reachable(link: Exclude<Link, { certainty: 'certain' }>, around: Surroundings): Attribution {
   const ids = new Set(link.certainty === 'possible' ? link.calls.map(({ callId }) => callId) : []);
   const waiting = around.calls.filter((call) => ids.has(call.callId) && call.waiting);

@@ -6,7 +6,7 @@ import { chooseHost, type OpenCall, type Surroundings } from './attribution.ts';
 import type { OpenInteraction } from './interaction.ts';
 import { requestOf } from './link.ts';
 
-/** How long after the last use of a server its questions outside of calls are taken to concern the client. */
+/** How long after the last use of a server its questions outside of calls still concern the client. */
 const RECENT_USE_MS = 5 * 60_000;
 
 const NOWHERE: Surroundings = { calls: [], hosts: [], needsHost: false };
@@ -14,10 +14,10 @@ const NOWHERE: Surroundings = { calls: [], hosts: [], needsHost: false };
 /** The calls that are open now, by their ids. */
 export type OpenCalls = Pick<InFlight<string, LiveCall>, 'get' | 'values'>;
 
-/** A request that is no call, and can host a question. */
+/** A request other than a call that can host a question. */
 export interface HostRequest {
   id: string;
-  /** The server that it is for, which may have asked. */
+  /** Its server, which may have asked. */
   server: string;
   tellsRoots: boolean;
 }
@@ -25,7 +25,7 @@ export interface HostRequest {
 interface ClientActivityParts {
   calls: OpenCalls;
   tasks: TaskBook;
-  /** Whether the client sees questions only with its own requests. */
+  /** Whether the client receives questions only through its own requests. */
   needsHost: () => boolean;
   clock: Clock;
 }
@@ -36,7 +36,7 @@ interface OpenInteractions {
   find: (id: string) => OpenInteraction | undefined;
 }
 
-/** What the client of a session does at its servers: the calls and requests that may have asked, or through which it is asked. */
+/** The calls and requests of a client that may have caused a question, or through which it can be asked. */
 export class ClientActivity {
   readonly #hosts = new Map<string, HostRequest>();
   /** When the client last used each server. */
@@ -71,7 +71,7 @@ export class ClientActivity {
     return this.#parts.calls.values().find((call) => call.taskId === taskId);
   }
 
-  /** Whether the client that made this call, or would be asked through another one, can tell in which folders it works. */
+  /** Whether the client of this call, or of the call it would be asked through, supports roots. */
   tellsRoots(server: string, callId: string | undefined): boolean {
     const { calls, needsHost } = this.#parts;
     const id = callId ?? (needsHost() ? chooseHost(this.surroundings(server))?.callId : undefined);

@@ -25,27 +25,27 @@ interface IntakeParts {
   standing: StandingAnswers | undefined;
   modelTakes: (question: OpenInteraction) => boolean;
   budget: Budget;
-  /** Of open questions of the principal; absent if it has no quota of them. */
+  /** The principal's quota of open questions; absent without one. */
   quota: Quota | undefined;
   questionBytes: number;
   log: Log;
   clock: Clock;
 }
 
-/** Where interactions go from here. */
+/** The destinations of interactions. */
 interface Routes {
   shell: InteractionShell;
   activity: ClientActivity;
-  /** Rings when the next interaction expires. */
+  /** Fires when the next interaction expires. */
   alarm: Alarm;
-  /** Gives the answer of a rule. */
+  /** Answers with a rule. */
   answerBy: (answer: StandingAnswer, interaction: OpenInteraction) => void;
   leaveToPeople: (id: string) => void;
 }
 
 /**
- * Takes questions from servers: makes interactions of them, finds again those of an earlier run of the program, and decides
- * whether a rule or a model answers in place of people.
+ * Receives questions from servers: turns them into interactions, matches those from before a restart, and decides
+ * whether a rule or a model answers instead of people.
  */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -88,7 +88,7 @@ export class Intake {
     const recentlyUsed = activity.usedRecently(server);
     const [link, around] = [linkOf(incoming), activity.around(id)];
     const asked = { ...interaction, link: attribute(link, around).link };
-    // What may concern another client is left to it.
+    // A question that may concern another client is left to that client.
     const concerns = recentlyUsed || asked.link.certainty !== 'none' || asked.link.host !== undefined;
     const rule = concerns ? this.#ruleFor(asked, incoming) : undefined;
     const handledBy = rule ? 'rule' : concerns && this.#goesToModel(asked) ? 'model' : undefined;
@@ -96,7 +96,7 @@ export class Intake {
     if (rule) answerBy(rule, interaction);
   }
 
-  /** After a restart the rules may be others, and a model may have been at work on it. */
+  /** After a restart the rules may have changed, and a model may have been working on the question. */
   #askedAgain(interaction: OpenInteraction, incoming: IncomingQuestion): void {
     const { id, handledBy, expiresAt } = interaction;
     this.#routes.alarm.at(expiresAt);
@@ -117,7 +117,7 @@ export class Intake {
     return standing({ id, server, tool, params, message: ownMessage ?? params['message'] });
   }
 
-  /** A client that can be asked answers with a model of its own. */
+  /** A client that can be asked uses its own model. */
   #goesToModel(asked: OpenInteraction): boolean {
     const { modelTakes, calls } = this.#parts;
     if (asked.kind !== 'sampling' || !modelTakes(asked)) return false;
@@ -137,7 +137,7 @@ export class Intake {
     const { shell, activity } = this.#routes;
     const onWithdrawn = (): void => shell.dispatch(id, { type: 'rejected', ...withdrawal(withdrawn) });
     const onOthersEnded = (): void => shell.dispatch(id, { type: 'others_ended', around: activity.around(id) });
-    // Without a call, the server may have asked on its own. That a request such as `tools/list` has ended says nothing then.
+    // Without a call, the server may have asked on its own initiative; the end of a request such as `tools/list` then means nothing.
     const others = candidates?.calls.length ? othersEnded : undefined;
     withdrawn.addEventListener('abort', onWithdrawn, { once: true });
     others?.addEventListener('abort', onOthersEnded, { once: true });
@@ -169,7 +169,7 @@ export class Intake {
     taken?.addEventListener('abort', () => this.#routes.shell.dispatch(id, { type: 'taken' }), { once: true });
   }
 
-  /** Refuses a question that is too large, or for which there is no room. */
+  /** Refuses a question that is too large or does not fit into memory. */
   #takeRoom(params: Record<string, unknown>): number {
     const { questionBytes, budget } = this.#parts;
     const bytes = roughSize(params, questionBytes);
@@ -180,7 +180,7 @@ export class Intake {
     throw new Error(`no memory left for the question (${budget.shortage(bytes)})`);
   }
 
-  /** The same question, asked by the same task before the program was started again. */
+  /** The same question of the same task from before a restart. */
   #askedBefore({ key, callId, taskId: asking, params, approval, signIn }: IncomingQuestion): ShellEntry | undefined {
     const taskId = callId === undefined ? asking : this.#parts.calls.get(callId)?.taskId;
     if (key === undefined || taskId === undefined) return undefined;
@@ -188,7 +188,7 @@ export class Intake {
       (phase === 'settled' || asker === undefined) &&
       interaction.key === key &&
       requestOf(interaction.link)?.taskId === taskId &&
-      // The key of a question of the gateway itself says what it is about; its words may have changed.
+      // The key identifies a question of the gateway itself; its text may have changed.
       (approval === undefined) === (interaction.approval === undefined) &&
       (signIn === undefined) === (interaction.signIn === undefined) &&
       (approval !== undefined || signIn !== undefined || isDeepStrictEqual(interaction.params, params));

@@ -1,13 +1,13 @@
 /**
- * An interaction is a request of a server that a person, a model or the client's program answers while the server works, or a
- * request of the gateway to approve a call, or to sign in before it.
- * It is open until it is answered, its time runs out, or the server does not want the answer any more; then it never
+ * An interaction is a server request that a person, a model or the client program answers while the server works, or a
+ * request of the gateway to approve a call or to sign in first.
+ * It is open until it is answered, times out, or is withdrawn; after that it never
  * changes again.
  *
  *   open → accepted | declined | cancelled      an elicitation was answered
  *   open → completed                            a sampling or roots request was answered
- *   open → expired                              nobody answered in time
- *   open → rejected                             the client refused, the server withdrew it or is gone, or the session
+ *   open → expired                              no answer in time
+ *   open → rejected                             the client refused, the server withdrew it or was lost, or the session
  *                                               ended
  */
 
@@ -23,19 +23,19 @@ export type Answer = Record<string, unknown>;
 export type InteractionOutcome =
   | { status: 'accepted' | 'declined' | 'cancelled' | 'completed'; answer: Answer }
   | { status: 'expired'; reason: string }
-  /** `error`: that of a client that refused to answer, as it is to reach the server. */
+  /** `error`: the error of a client that refused, to be forwarded to the server. */
   | { status: 'rejected'; reason: string; error?: RpcFailure };
 
-/** The call that an interaction of the gateway itself is about: whether it may be made. */
+/** The call that an approval request of the gateway concerns. */
 export interface Approval {
   tool: string;
-  /** Of server, tool and arguments: the answer counts for this call only. The arguments are in the params. */
+  /** Hash of server, tool and arguments: the answer is valid for this call only. The arguments are in the params. */
   argumentsHash: string;
-  /** Not the tools of the hub. */
+  /** Only a person may approve, not the hub tools. */
   approver?: 'person';
 }
 
-/** A question of the gateway itself to sign in at a server. */
+/** A request of the gateway to sign in to a server. */
 export interface AskedSignIn {
   id: string;
   issuer: string;
@@ -47,30 +47,30 @@ interface Asked {
   sessionId: string;
   server: string;
   kind: InteractionKind;
-  /** The server's own parameters, untouched; of an approval those of the gateway. */
+  /** The server's unmodified parameters; for an approval, those of the gateway. */
   params: Record<string, unknown>;
   createdAt: number;
   expiresAt: number;
-  /** It does not depend on the connection it came on. */
+  /** It does not depend on the connection on which it arrived. */
   detached?: boolean;
-  /** The name under which the server asks it again after a restart. */
+  /** The key with which the server repeats it after a restart. */
   key?: string;
   approval?: Approval;
   signIn?: AskedSignIn;
-  /** Another question of the gateway that the tools of the hub do not answer: the model would decide for the person. */
+  /** Another question of the gateway that only a person may answer: through the hub tools, the model would decide. */
   approver?: 'person';
-  /** The call or task that asked, as far as it is known. */
+  /** The call or task that asked, if known. */
   link: Link;
   /**
-   * Who may answer it. `tools`: the client was asked and no person answered, so only the tools of the hub answer it now.
-   * `none`: it belongs to no call and came while the client did not use its server; it is not shown until the client does.
+   * Who may answer it. `tools`: the client was asked and no person answered, so only the hub tools can answer now.
+   * `none`: it belongs to no call and arrived while the client was not using the server; it stays hidden until the client does.
    */
   audience: 'anyone' | 'tools' | 'none';
 }
 
 export type OpenInteraction = Asked & {
   status: 'open';
-  /** The gateway answers it: with a rule of the config, or through a model. Clients are not asked meanwhile. */
+  /** The gateway answers it with a rule or a model; clients are not asked meanwhile. */
   handledBy?: 'rule' | 'model';
   /** Why the model that was asked did not answer. */
   modelFailure?: string;

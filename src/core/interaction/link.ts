@@ -1,8 +1,8 @@
-/** The one relation between an interaction and the calls and tasks that may have asked it. */
+/** The relation between an interaction and the calls and tasks that may have asked it. */
 
-/** A call, and the task that it has become. */
+/** A call and its task. */
 export interface CallRef {
-  /** What the call is known by on its connection; absent after a restart, when only the task is left. */
+  /** The id of the call on its connection; absent after a restart, when only the task is left. */
   callId?: string;
   taskId?: string;
 }
@@ -20,7 +20,7 @@ export type Link =
   | { certainty: 'possible'; calls: CallRef[]; others: boolean; host?: CallRef }
   | { certainty: 'none'; host?: CallRef };
 
-/** The request through which the client gets the question, if it is one for certain. */
+/** The request through which the client gets the question, if that is certain. */
 export function requestOf(link: Link): CallRef | undefined {
   return link.certainty === 'certain' ? link.by : link.host;
 }

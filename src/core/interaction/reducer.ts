@@ -1,11 +1,11 @@
 /**
- * The pure part of the router: what an event does to one interaction, and what has to be done because of it.
+ * The pure part of the router: the effect of an event on one interaction, and the actions that follow from it.
  *
  *   open ──answered──▶ answering ──stored──▶ settled ──taken──▶ gone
  *     └──expired────────────────────────────▶ settled
  *     └──refused, rejected──────────────────────────────────────▶ gone
  *
- * Only an interaction with a key is ever settled: the server may ask for it again until it has the answer. Without a key it
+ * Only an interaction with a key is ever settled: the server may repeat it until it has the answer. Without a key it
  * is gone at once. An event that ends the interaction while its answer is being stored overtakes the answer.
  */
 import type { RpcFailure } from '../../lib/rpc-error.ts';
@@ -24,16 +24,16 @@ export type RoutedInteraction =
   | {
       phase: 'open';
       interaction: OpenInteraction;
-      /** Its client has it, and may answer at any time. */
+      /** The client has it and may answer at any time. */
       presented: boolean;
-      /** An event told of it, so that another one has to tell of its end. */
+      /** An event announced it, so another event must report its end. */
       announced: boolean;
     }
   | { phase: 'answering'; interaction: SettledInteraction; answer: Answer; overtakenBy?: string }
   | { phase: 'settled'; interaction: SettledInteraction };
 
 export type RouterEvent =
-  /** `announce`: its client learns of it from an event in any case, or only if no responder takes it. */
+  /** `announce`: whether an event always announces it, or only if no responder takes it. */
   | {
       type: 'asked';
       link: Link;
@@ -42,7 +42,7 @@ export type RouterEvent =
       announce: 'always' | 'unclaimed';
       handledBy?: OpenInteraction['handledBy'];
     }
-  /** The gateway does not answer it after all: it goes to people, as if it had just come. */
+  /** The gateway does not answer it after all: it goes to people, like a new interaction. */
   | { type: 'left_to_people'; reason: string | undefined; around: Surroundings; announce: 'always' | 'unclaimed' }
   | { type: 'offered_again' }
   | { type: 'unclaimed' }
@@ -53,10 +53,10 @@ export type RouterEvent =
   | { type: 'server_used'; announce: 'always' | 'unclaimed' }
   /** The client is asked through this call, although another one may have asked. */
   | { type: 'hosted'; host: CallRef }
-  /** No person answered: the interaction is left to the tools of the hub. `around` is seen by such an interaction. */
+  /** No person answered: the interaction is left to the hub tools. `around`: the surroundings of such an interaction. */
   | { type: 'left_to_tools'; around: Surroundings }
   | Exclude<Settlement, { type: 'rejected' }>
-  /** `words`: what the server said when it withdrew the question. */
+  /** `words`: the server's reason for withdrawing it. */
   | { type: 'rejected'; reason: string; words?: string }
   | { type: 'stored' }
   | { type: 'taken' };
@@ -67,9 +67,9 @@ export type Effect =
   | { type: 'promote'; callId: string }
   /** Finds a responder, unless one has it. */
   | { type: 'offer' }
-  /** The responder that has it has to stop; `words`: why, in the words of the server. */
+  /** Stops the responder that has it; `words`: the server's reason. */
   | { type: 'release'; words?: string }
-  /** Those who wait for the task look at its interactions again. */
+  /** Waiters of the task check its interactions again. */
   | { type: 'wake'; taskId: string }
   | { type: 'announce'; event: 'request' }
   | { type: 'announce'; event: 'expired'; reason: string }
@@ -80,7 +80,7 @@ export type Effect =
   | { type: 'fail'; reason: string; error?: RpcFailure; expired?: true };
 
 export interface Reduced {
-  /** `undefined`: it is over, and nothing of it is kept. */
+  /** `undefined`: it has ended, and nothing is kept. */
   state: RoutedInteraction | undefined;
   effects: Effect[];
 }
@@ -121,7 +121,7 @@ function whileOpen(state: Open, event: RouterEvent): Reduced {
       // A model does not need the request.
       const moved = wasHost && event.around.needsHost && interaction.handledBy === undefined;
       const effects: Effect[] = moved ? [{ type: 'release' }, { type: 'offer' }] : [{ type: 'offer' }];
-      // A client that cancelled the call does not answer what came with it. It can get the question with another task.
+      // A client that cancelled the call does not answer its questions. It can get the question with another task.
       if (!wasHost || !event.aborted) return attributed(state, next, effects);
       return attributed({ ...state, presented: false }, next, [...effects, ...wakeTasks(next.link)]);
     }
@@ -159,7 +159,7 @@ function whileOpen(state: Open, event: RouterEvent): Reduced {
   }
 }
 
-/** Nothing but these concerns an interaction that was answered. */
+/** Only these events affect an answered interaction. */
 function whileAnswering(state: Answering, event: RouterEvent): Reduced {
   const { interaction, answer, overtakenBy } = state;
   if (event.type === 'rejected') {
@@ -186,7 +186,7 @@ function asked(state: Open, event: Extract<RouterEvent, { type: 'asked' }>): Red
   return { state: next, effects: [...promotions(promote), { type: 'save' }, ...effects, { type: 'offer' }] };
 }
 
-/** No call becomes a task because of it, and no event tells of it. The answer of a rule follows at once. */
+/** No call becomes a task because of it, and no event announces it. A rule answers it immediately. */
 function handled(state: Open, handledBy: 'rule' | 'model'): Reduced {
   const effects: Effect[] = [{ type: 'save' }];
   if (handledBy === 'model') effects.push({ type: 'offer' });
@@ -208,7 +208,7 @@ function leftToPeople(
 
 function announced(state: Open): Reduced {
   const { kind, audience } = state.interaction;
-  // A client's folders are nobody's business but its own.
+  // Roots are never announced: only the client itself knows them.
   if (state.announced || kind === 'roots' || audience === 'none') return { state, effects: [] };
   return { state: { ...state, announced: true }, effects: [{ type: 'announce', event: 'request' }] };
 }
@@ -238,7 +238,7 @@ function relinked(state: Open, link: OpenInteraction['link'], effects: Effect[])
   return { state: { ...state, interaction: { ...state.interaction, link } }, effects };
 }
 
-/** The tasks that may have asked, and whose clients look for questions again. */
+/** Wakes the tasks that may have asked, so that their clients check for questions. */
 function wakeTasks(link: Link): Effect[] {
   const calls = link.certainty === 'possible' ? link.calls : [];
   return calls.flatMap(({ taskId }) => (taskId === undefined ? [] : [{ type: 'wake', taskId }]));
@@ -248,7 +248,7 @@ function promotions(callIds: readonly string[]): Effect[] {
   return callIds.map((callId) => ({ type: 'promote', callId }));
 }
 
-/** Ends an interaction that nobody answered. */
+/** Ends an unanswered interaction. */
 function ended(state: Open, event: Exclude<Extract<RouterEvent, Settlement>, { type: 'answered' }>): Reduced {
   const settled = settle(state.interaction, event);
   if (!('reason' in settled)) throw new Error('only an answer settles without a reason');
@@ -271,7 +271,7 @@ function ended(state: Open, event: Exclude<Extract<RouterEvent, Settlement>, { t
   };
 }
 
-/** Only what the server can ask again by its key is worth keeping. */
+/** Keeps only interactions that the server can repeat by key. */
 function kept({ key }: SettledInteraction): Effect {
   return { type: key === undefined ? 'drop' : 'save' };
 }

@@ -3,19 +3,19 @@ import type { OpenInteraction } from './interaction.ts';
 import { requestOf } from './link.ts';
 
 /**
- * Presents an interaction to someone who can answer it right now. Returns whether it takes this one. `over` is aborted when
- * the answer is not wanted any more, because it came another way or the interaction is over; a server that withdrew it may
- * have said why.
+ * Presents an interaction to a client or model that can answer it now. Returns whether it takes the interaction. `over` is aborted when
+ * the answer is no longer needed, because the interaction was answered elsewhere or has ended; a server that withdrew it may
+ * have given a reason.
  */
 export type Responder = (interaction: OpenInteraction, over: AbortSignal) => boolean;
 
 /**
- * Whose interactions a responder takes: those of one call, of one task, those that go to a model, or all that no other
+ * The interactions that a responder takes: those of one call, of one task, those for a model, or all that no other
  * responder takes.
  */
 export type ResponderScope = { callId: string } | { taskId: string } | 'model' | 'any';
 
-/** With `handOver`, the client is still there: it keeps a question that another of its calls may have asked. */
+/** With `handOver`, the client is still connected and keeps a question that another of its calls may have asked. */
 export type Unregister = (options?: { handOver?: boolean }) => void;
 
 interface Registration {
@@ -23,7 +23,7 @@ interface Registration {
   responder: Responder;
 }
 
-/** The responders that are registered, and which of them has which interaction. Each has one at most. */
+/** The registered responders, and which responder has which interaction. An interaction has at most one. */
 export class Responders {
   readonly #registered = new InFlight<Registration, Registration>();
   readonly #claims = new Map<string, { by: Registration; over: AbortController }>();
@@ -36,7 +36,7 @@ export class Responders {
     return this.#claims.has(id);
   }
 
-  /** `open`: the interactions that are open now. `unclaimed` gets those that the responder leaves when it ends. */
+  /** `open`: the currently open interactions. `unclaimed` receives those that the responder leaves when it ends. */
   register(
     scope: ResponderScope,
     responder: Responder,
@@ -57,7 +57,7 @@ export class Responders {
     };
   }
 
-  /** Looks for a responder: first that of the call, then that of the task, then the model, then any. */
+  /** Finds a responder: first of the call, then of the task, then the model, then any. */
   offer(interaction: OpenInteraction): boolean {
     if (this.#claims.has(interaction.id)) return true;
     return this.#registered
@@ -67,7 +67,7 @@ export class Responders {
       .some((registration) => this.#present(interaction, registration));
   }
 
-  /** The interaction is over, or whoever had it cannot reach the client any more. */
+  /** The interaction has ended, or its responder can no longer reach the client. */
   release(id: string, words?: string): void {
     const claim = this.#claims.get(id);
     this.#claims.delete(id);
@@ -85,7 +85,7 @@ export class Responders {
 
   #present(interaction: OpenInteraction, registration: Registration): boolean {
     const over = new AbortController();
-    // Recorded first: a responder may have the answer at once.
+    // Recorded first: a responder may answer synchronously.
     this.#claims.set(interaction.id, { by: registration, over });
     if (registration.responder(interaction, over.signal)) return true;
     this.#claims.delete(interaction.id);
@@ -99,7 +99,7 @@ function matches(scope: ResponderScope, interaction: OpenInteraction): boolean {
   return 'callId' in scope ? isOfCall(scope, interaction) : requestOf(interaction.link)?.taskId === scope.taskId;
 }
 
-/** Whether this is the call that asked, or one that may have asked where that is not known. */
+/** Whether this is the call that asked, or may have asked. */
 function isOfCall(scope: ResponderScope, { link }: OpenInteraction): boolean {
   if (typeof scope === 'string' || !('callId' in scope)) return false;
   const request = requestOf(link);

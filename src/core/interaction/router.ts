@@ -32,38 +32,38 @@ export interface RouterParts {
   sessionId: string;
   store: SessionStore;
   tasks: TaskBook;
-  /** Told of interactions, and of their ends if nobody answered. */
+  /** Receives interactions, and their ends if they were not answered. */
   events: EventSink;
-  /** Whether an event tells of every interaction, or only of those that no responder takes. */
+  /** Whether events announce every interaction, or only those that no responder takes. */
   announce: 'always' | 'unclaimed';
   settings: CoreSettings['questions'];
   log: Log;
   /** The calls that are open now, by their ids. */
   calls?: OpenCalls;
-  /** Answers that the config has for routine questions. */
+  /** The config's rules for routine questions. */
   standing?: StandingAnswers | undefined;
-  /** Whether a model may answer this, as far as its client did not say that it can be asked. */
+  /** Whether a model may answer this, if the client did not declare that it can be asked. */
   modelTakes?: (question: OpenInteraction) => boolean;
-  /** Whether the client sees questions only with its own requests. */
+  /** Whether the client receives questions only through its own requests. */
   needsHost?: () => boolean;
-  /** Told when the first interaction is there, and when the last one is gone. */
+  /** Called when the first interaction arrives, and when the last one ends. */
   onOccupied?: (occupied: boolean) => void;
   budget?: Budget;
-  /** Of open questions of the principal; absent if it has no quota of them. */
+  /** The principal's quota of open questions; absent without one. */
   quota?: Quota | undefined;
-  /** The largest question that is taken. */
+  /** The largest accepted question. */
   questionBytes?: number;
   observed?: Observed;
-  /** Absent if nothing is recorded. */
+  /** Absent without history and audit record. */
   recorder?: SessionListener | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier?: SessionNotifier | undefined;
   clock: Clock;
 }
 
 /**
- * Everything that waits for a person or a model in one session: brings each interaction to a responder who can answer it,
- * and the first valid answer to the server.
+ * The open interactions of one session: brings each one to a responder that can answer it,
+ * and the first valid answer back to the server.
  */
 export class InteractionRouter {
   readonly #responders = new Responders();
@@ -107,7 +107,7 @@ export class InteractionRouter {
 
   // --- Answering ---
 
-  /** Registers a responder until the returned function is called; what is open already is offered to it at once. */
+  /** Registers a responder until the returned function is called, and offers it the open interactions. */
   register(scope: ResponderScope, responder: Responder): Unregister {
     return this.#responders.register(
       scope,
@@ -117,12 +117,12 @@ export class InteractionRouter {
     );
   }
 
-  /** A responder may be able to take now what it could not take before. */
+  /** Offers unclaimed interactions again, because a responder may now be able to take them. */
   offerAgain(): void {
     for (const interaction of this.#shell.open()) this.#responders.offer(interaction);
   }
 
-  /** The responder that has it cannot reach its client any more; another one may. */
+  /** Its responder can no longer reach the client; another one may. */
   release(id: string): void {
     this.#responders.release(id);
     this.#shell.dispatch(id, { type: 'offered_again' });
@@ -132,15 +132,15 @@ export class InteractionRouter {
     return this.#responders.isClaimed(id);
   }
 
-  /** Its client has it now, and may answer at any time. */
+  /** The client has it now and may answer at any time. */
   presented(id: string): void {
     this.#shell.dispatch(id, { type: 'presented' });
   }
 
   /**
-   * Settles the interaction; the answer travels on to the server once it is stored. Throws if the answer does not fit, and
-   * the interaction stays open; or if it has ended before the answer was stored, and the answer reaches nobody. `principal`:
-   * who answers, if it is not the one whose session this is. `name`: that of the rule or the model.
+   * Settles the interaction; the answer is sent to the server once it is stored. Throws if the answer is invalid, and
+   * the interaction stays open; or if it ended before the answer was stored, and the answer is discarded. `principal`:
+   * who answers, if not the owner of the session. `name`: the rule or the model.
    */
   async answer(
     id: string,
@@ -151,7 +151,7 @@ export class InteractionRouter {
     name?: string,
   ): Promise<Interaction> {
     const interaction = this.get(id, kind);
-    // Timers stand still while a machine sleeps.
+    // Timers stop while the machine sleeps.
     if (interaction.expiresAt <= this.#parts.clock.now()) {
       this.#shell.dispatch(id, { type: 'expired' });
       this.get(id, kind);
@@ -165,7 +165,7 @@ export class InteractionRouter {
     try {
       await store.settled();
     } catch (error) {
-      // The person has answered; that must not be lost because a disk is full. The store tries again.
+      // The answer must not be lost because the disk is full. The store retries.
       log.error('answer_not_stored', { requestId: id, error: messageOf(error) });
       if (store.recorded) {
         this.#deliverOnceRecorded(id, store.recorded());
@@ -182,7 +182,7 @@ export class InteractionRouter {
     return state?.interaction ?? interaction;
   }
 
-  /** Another gateway may have the session, and with it the question: it is open there as long as the answer is not stored. */
+  /** Another gateway may own the session and its question, which is open there until the answer is stored. */
   #deliverOnceRecorded(id: string, recorded: Promise<void>): void {
     recorded
       .then(
@@ -200,20 +200,20 @@ export class InteractionRouter {
     });
   }
 
-  /** The client answered with an error, which goes back to the server; `false` if the interaction is over already. */
+  /** The client answered with an error, which is sent to the server; `false` if the interaction has ended. */
   refuse(id: string, error: RpcFailure, via: AnsweredVia = 'request', principal?: string): boolean {
     if (this.find(id) === undefined) return false;
     this.#shell.dispatch(id, { type: 'refused', error }, { via, principal });
     return true;
   }
 
-  /** The model that was to answer does not: `reason` says why, if one was asked. */
+  /** No model answers it; `reason`: why the model that was asked did not. */
   leaveToPeople(id: string, reason?: string): void {
     const { announce } = this.#parts;
     this.#shell.dispatch(id, { type: 'left_to_people', reason, around: this.#activity.around(id), announce });
   }
 
-  /** No person answered: only the tools of the hub answer it now, and every call that may wait for it becomes a task. */
+  /** No person answered: only the hub tools can answer it now, and every call that may wait for it becomes a task. */
   leaveToTools(id: string): void {
     const interaction = this.find(id);
     if (interaction === undefined) return;
@@ -253,7 +253,7 @@ export class InteractionRouter {
       );
   }
 
-  /** Open interactions that the client gets with a task, or with a request that is none yet. */
+  /** Open interactions that the client gets with a task, or with a call that is not a task yet. */
   of(request: { taskId: string } | { callId: string }): OpenInteraction[] {
     return this.#shell.open().filter(({ link, handledBy }) => {
       if (handledBy !== undefined) return false;
@@ -262,19 +262,19 @@ export class InteractionRouter {
     });
   }
 
-  /** Open interactions that match, whoever can see them. */
+  /** All matching open interactions, whether or not the client can see them. */
   openWhere(matching: (interaction: OpenInteraction) => boolean): OpenInteraction[] {
     return this.#shell.open().filter(matching);
   }
 
-  /** Whether an interaction is open that was asked before that moment. */
+  /** Whether an interaction from before this time is open. */
   anyOpenSince(moment: number): boolean {
     return this.#shell.open().some(({ audience, createdAt }) => audience !== 'none' && createdAt <= moment);
   }
 
   // --- Calls and tasks ---
 
-  /** The client uses a server: its questions outside of calls may concern the client. */
+  /** The client uses a server, whose questions outside of calls may now concern it. */
   serverUsed(server: string): void {
     this.#activity.serverUsed(server);
     if (this.#shell.isEmpty) return;
@@ -290,7 +290,7 @@ export class InteractionRouter {
     }
   }
 
-  /** A call has ended: fewer calls may have asked what it may have asked. */
+  /** A call has ended and no longer counts as a possible asker. */
   callEnded({ id, stop }: LiveCall): void {
     this.#requestClosed(id, stop.aborted);
   }
@@ -304,7 +304,7 @@ export class InteractionRouter {
     }
   }
 
-  /** A call is stopped, and with it what only its client could answer. */
+  /** A call is stopped, and with it the questions that only its client could answer. */
   callStopped(callId: string, reason: string): void {
     this.rejectWhere(
       ({ server, link }) =>
@@ -313,7 +313,7 @@ export class InteractionRouter {
     );
   }
 
-  /** The server will not ask again what belonged to this task. */
+  /** The server will not repeat questions of this task. */
   taskEnded(taskId: string): void {
     this.rejectWhere(({ link }) => link.certainty === 'certain' && link.by.taskId === taskId, 'the call has ended');
     for (const [id, { state }] of this.#shell.entries()) {
@@ -323,12 +323,12 @@ export class InteractionRouter {
     }
   }
 
-  /** A request that is no call is over, and with it what it asked; its server may not get to say so. */
+  /** A request other than a call has ended, and so have its questions; the server may not be able to withdraw them. */
   requestEnded(callId: string): void {
     this.rejectWhere(({ link }) => link.certainty === 'certain' && link.by.callId === callId, 'the request has ended');
   }
 
-  /** What the server has not asked again by now, it will not ask again. */
+  /** The server has repeated all of its questions; the others are obsolete. */
   allAsked(taskId: string): void {
     for (const [id, { state, asker }] of this.#shell.entries()) {
       if (asker !== undefined || requestOf(state.interaction.link)?.taskId !== taskId) continue;
@@ -336,7 +336,7 @@ export class InteractionRouter {
     }
   }
 
-  /** Rejects every open interaction that matches, and overtakes the answers that are being stored. */
+  /** Rejects every matching open interaction, including those whose answer is being stored. */
   rejectWhere(matching: (interaction: Interaction) => boolean, reason: string): number {
     const before = this.size;
     for (const [id, { state }] of this.#shell.entries()) {
@@ -346,7 +346,7 @@ export class InteractionRouter {
     return before - this.size;
   }
 
-  /** Open interactions that the task may have asked, and that its client does not get with another call. */
+  /** Open interactions that the task may have asked and that have no other host. */
   unhostedOf(taskId: string): OpenInteraction[] {
     const callId = this.#activity.callOf(taskId)?.id;
     if (callId === undefined) return [];
@@ -356,13 +356,13 @@ export class InteractionRouter {
     });
   }
 
-  /** From now on the client is asked this through the call behind the task. */
+  /** Makes the call behind the task the host of the interaction. */
   hostWith(id: string, taskId: string): void {
     const callId = this.#activity.callOf(taskId)?.id;
     if (callId !== undefined) this.#shell.dispatch(id, { type: 'hosted', host: { callId, taskId } });
   }
 
-  /** A request that is no call and whose client waits for it can host questions, until the returned function is called. */
+  /** Adds a request other than a call as a possible host, until the returned function is called. */
   addHost(host: HostRequest): (options?: { aborted?: boolean }) => void {
     this.#activity.addHost(host);
     return ({ aborted = false } = {}) => {
@@ -371,20 +371,20 @@ export class InteractionRouter {
     };
   }
 
-  /** Whether the client that made this call, or would be asked through another one, can tell in which folders it works. */
+  /** Whether the client of this call, or of the call it would be asked through, supports roots. */
   tellsRoots(server: string, callId: string | undefined): boolean {
     return this.#activity.tellsRoots(server, callId);
   }
 
   // --- Life cycle ---
 
-  /** Brings back what an earlier run of the program left; `goesOn` tells which tasks still wait for their answers. */
+  /** Restores interactions after a restart; `goesOn` returns whether a task still waits for its answers. */
   restore(interactions: readonly Interaction[], goesOn: (taskId: string) => boolean, { announced = false } = {}): void {
     const { budget, questionBytes } = this.#parts;
     for (const stored of interactions) {
       const { taskId } = requestOf(stored.link) ?? {};
       const waits = stored.key !== undefined && taskId !== undefined && goesOn(taskId);
-      // Calls have other ids now.
+      // Call ids change with a restart.
       const link: Link = taskId === undefined ? { certainty: 'none' } : { certainty: 'certain', by: { taskId } };
       if (stored.status === 'open') {
         const bytes = roughSize(stored.params, questionBytes);
@@ -405,7 +405,7 @@ export class InteractionRouter {
     this.#shell.restoreBlocking();
   }
 
-  /** Timers stand still while the machine sleeps; deadlines do not. */
+  /** Expires overdue interactions: timers stop while the machine sleeps. */
   sweep(): void {
     const { clock, log } = this.#parts;
     const now = clock.now();
@@ -418,7 +418,7 @@ export class InteractionRouter {
     }
   }
 
-  /** `keeps` tells which tasks the next run of the program goes on with; all other interactions are over. */
+  /** `keeps` returns whether the next process resumes a task; all other interactions end. */
   close(reason: string, keeps: (taskId: string) => boolean): void {
     const isKept = ({ key, link }: Interaction): boolean => {
       const { taskId } = requestOf(link) ?? {};
@@ -429,7 +429,7 @@ export class InteractionRouter {
     this.#alarm.stop();
   }
 
-  /** Another gateway has the session, and its questions. */
+  /** Another gateway owns the session and its questions. */
   leave(): void {
     this.#leaveWhere(() => true);
     this.#alarm.stop();
@@ -439,7 +439,7 @@ export class InteractionRouter {
     for (const [id, { state, asker }] of this.#shell.entries()) {
       if (state.phase === 'settled' || !isLeft(state.interaction)) continue;
       if (state.phase === 'open') this.#shell.leave(id);
-      // An answer that is being stored stays on record for the next run.
+      // An answer that is being stored is kept for the next process.
       else asker?.stopListening();
     }
   }

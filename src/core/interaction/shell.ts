@@ -20,20 +20,20 @@ interface ShellParts {
   store: SessionStore;
   tasks: TaskBook;
   calls: OpenCalls;
-  /** Told of interactions, and of their ends if nobody answered. */
+  /** Receives interactions, and their ends if they were not answered. */
   events: EventSink;
   budget: Budget;
-  /** Of open questions of the principal; absent if it has no quota of them. */
+  /** The principal's quota of open questions; absent without one. */
   quota: Quota | undefined;
   observed: Observed;
   recorder: SessionListener | undefined;
   notifier: SessionNotifier | undefined;
-  /** Told when the first interaction is there, and when the last one is gone. */
+  /** Called when the first interaction arrives, and when the last one ends. */
   onOccupied: (occupied: boolean) => void;
   clock: Clock;
 }
 
-/** The party that brought an interaction from the server, and takes the answer there. */
+/** Connects an interaction to the server that asked, and delivers the answer. */
 export interface AnswerSink {
   onAnswered: (() => void) | undefined;
   resolve: (answer: Answer) => void;
@@ -43,11 +43,11 @@ export interface AnswerSink {
 
 export interface ShellEntry {
   state: RoutedInteraction;
-  /** What it takes of the budget. */
+  /** Its bytes in the budget. */
   bytes: number;
   /** Absent after a restart, until the server has asked again. */
   asker?: AnswerSink;
-  /** By which way an answer or a refusal came, and whose it is if not of the principal of the session. */
+  /** How an answer or refusal arrived, and from whom if not from the principal of the session. */
   by?: Answerer<AnsweredVia>;
 }
 
@@ -73,13 +73,13 @@ export class InteractionShell {
     return this.#entries.get(id);
   }
 
-  /** All that is not forgotten: also what is being answered, or may be asked for again by its key. */
+  /** All entries, including those being answered and those that may be repeated by key. */
   entries(): IterableIterator<[id: string, entry: Readonly<ShellEntry>]> {
     return this.#entries.entries();
   }
 
   open(): OpenInteraction[] {
-    // Nearly always: each direct call looks here.
+    // The usual case, checked by each direct call.
     if (this.#entries.size === 0) return [];
     return [...this.#entries.values()].flatMap(({ state }) => (state.phase === 'open' ? [state.interaction] : []));
   }
@@ -113,7 +113,7 @@ export class InteractionShell {
     if (state !== undefined && state !== before && this.#entries.get(id) === entry) this.#record(entry);
   }
 
-  /** Brings back an interaction of an earlier run of the program. */
+  /** Restores an interaction after a restart. */
   restore(id: string, entry: ShellEntry): void {
     this.keep(id, entry);
     this.#record(entry, { restored: true });
@@ -125,7 +125,7 @@ export class InteractionShell {
     if (this.#entries.size === 1) this.#parts.onOccupied(true);
   }
 
-  /** Nothing more: the server would take a rejection for an answer. */
+  /** Drops it silently: the server would take a rejection for an answer. */
   leave(id: string): void {
     this.#entries.get(id)?.asker?.stopListening();
     this.#forget(id);
@@ -141,7 +141,7 @@ export class InteractionShell {
     entry.bytes = 0;
   }
 
-  /** Tells the observer that an interaction is over. */
+  /** Reports the end of an interaction to the observer. */
   #observe({ by }: ShellEntry, before: Unsettled, outcome: ObservedQuestion['outcome']): void {
     const { observed, clock, tasks } = this.#parts;
     if (observed.observer === undefined) return;
@@ -159,7 +159,7 @@ export class InteractionShell {
     });
   }
 
-  /** Tells the history, and people, of an interaction that is open, or whose answer is being stored. */
+  /** Records an unsettled interaction in the history, and notifies people. */
   #record({ state, by }: ShellEntry, { restored = false } = {}): void {
     const { recorder, notifier } = this.#parts;
     if (state.phase === 'settled') return;
@@ -168,7 +168,7 @@ export class InteractionShell {
       const { handledBy } = state.interaction;
       const isAsked = state.presented || (this.#responders.isClaimed(id) && handledBy === undefined);
       recorder?.questionChanged(state.interaction, isAsked, restored);
-      // What a rule or a model answers is no business of people, unless it fails.
+      // People are not notified of questions that a rule or a model answers, unless that fails.
       if (handledBy === undefined) notifier?.questionChanged(state.interaction, isAsked);
     } else if (by !== undefined) recorder?.questionAnswered(id, { ...by, via: SOURCES[by.via] });
   }
@@ -236,7 +236,7 @@ export class InteractionShell {
     }
   }
 
-  /** Tells the tasks whose waiting has changed. */
+  /** Updates the tasks whose blocking has changed. */
   #updateBlocking(before: RoutedInteraction | undefined, after: RoutedInteraction | undefined): void {
     const was = tasksBlockedBy(before);
     const is = tasksBlockedBy(after);
@@ -246,7 +246,7 @@ export class InteractionShell {
     }
   }
 
-  /** After a restart: which tasks an interaction may have blocked is not known any more, and those of rejected ones go on. */
+  /** After a restart: recomputes which tasks are blocked; tasks of rejected interactions continue. */
   restoreBlocking(): void {
     const { tasks } = this.#parts;
     for (const task of tasks.atWork()) {
@@ -304,7 +304,7 @@ function concernsOpen(effect: Effect): boolean {
   }
 }
 
-/** A settled interaction only matters to a server that can ask for it again by its key. */
+/** A settled interaction matters only if the server can repeat it by key. */
 function isWorthKeeping({ phase, interaction }: RoutedInteraction): boolean {
   return phase === 'open' || interaction.key !== undefined;
 }

@@ -9,7 +9,7 @@ import type { Answer } from './interaction.ts';
 
 export const FIELD_TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'any'] as const;
 
-/** What a question must be like, and its answer. Conditions that are absent hold for every question. */
+/** The conditions on a question, and its answer. Absent conditions always hold. */
 export interface StandingRule {
   name?: string | undefined;
   /** Patterns. */
@@ -26,10 +26,10 @@ export interface StandingRule {
 export interface RoutineQuestion {
   id: string;
   server: string;
-  /** Of the call that certainly asks. */
+  /** The tool of the call that certainly asked. */
   tool: string | undefined;
   params: Record<string, unknown>;
-  /** In the server's own words. */
+  /** The server's original message. */
   message: unknown;
 }
 
@@ -39,13 +39,13 @@ export interface StandingAnswer {
   answer: Answer;
 }
 
-/** Tells the answer to a question, if there is one. */
+/** Returns the answer to a question, if a rule has one. */
 export type StandingAnswers = (question: RoutineQuestion) => StandingAnswer | undefined;
 
 /** What a rule is called in the log and in the history. */
 export const ruleName = ({ name }: Pick<StandingRule, 'name'>, index: number): string => name ?? `answers[${index}]`;
 
-/** The field that a rule must not fill in, as far as the rule itself shows it. */
+/** The field that the rule must not fill in, as far as the rule itself reveals it. */
 export function secretInRule({
   schema = {},
   content = {},
@@ -55,7 +55,7 @@ export function secretInRule({
   return [...named, ...given].map(([field]) => field).find(looksLikeSecret);
 }
 
-/** `dryRun`: the log tells what would be answered, and nothing is. */
+/** `dryRun`: only log what would be answered. */
 export function standingAnswers(
   rules: readonly StandingRule[],
   { dryRun, log }: { dryRun: boolean; log: Log },
@@ -64,7 +64,7 @@ export function standingAnswers(
   const compiled = rules.map((rule, index) => ({ ...rule, name: ruleName(rule, index), matches: matcher(rule) }));
   return (question) => {
     const { id: requestId, server, tool, params } = question;
-    // Whoever opens a page has to see where it leads.
+    // A person must see the address before opening a page.
     if (params['mode'] === 'url') return undefined;
     const rule = compiled.find(({ matches }) => matches(question));
     if (rule === undefined) return undefined;
@@ -110,7 +110,7 @@ function hasSchema(form: unknown, wanted: NonNullable<StandingRule['schema']>): 
   return Object.entries(wanted).every(([name, type]) => {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (!isObject(field)) return false;
-    // A choice without a type is one of texts.
+    // A choice without a type has string values.
     return type === 'any' || (field['type'] ?? ('enum' in field ? 'string' : undefined)) === type;
   });
 }

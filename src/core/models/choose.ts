@@ -1,9 +1,9 @@
-/** Which models answer a sampling request, the best first: the first hint that fits counts most, then the server's priorities. */
+/** Ranks the models for a sampling request: by the first matching hint, then by the server's priorities. */
 
 import { compileGlob } from '../../lib/pattern.ts';
 import { isObject } from '../../lib/values.ts';
 
-/** How well a model does on each of the priorities that a server may have, from 0 to 1; `cost` 1 is the cheapest. */
+/** The scores of a model for each priority of a server, from 0 to 1; `cost` 1 is the cheapest. */
 interface Scores {
   cost: number;
   speed: number;
@@ -22,11 +22,11 @@ export interface ModelSettings {
   servers?: readonly string[] | undefined;
   /** All by default. */
   principals?: readonly string[] | undefined;
-  /** The most that it may answer at once. */
+  /** The limit for one answer. */
   maxTokens: number;
   /** For each server. */
   budget: { callsPerDay: number; tokensPerDay?: number | undefined };
-  /** Whether a person looks at each prompt before it is sent. */
+  /** Whether a person reviews each prompt before it is sent. */
   review: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface ModelClient {
   configured: boolean;
 }
 
-/** All that may answer it: each is asked only if those before it have failed. */
+/** All models that may answer, in order: each is asked only if those before it have failed. */
 export function chooseModels(
   models: Readonly<Record<string, ModelSettings>>,
   client: ModelClient,
@@ -53,7 +53,7 @@ export function chooseModels(
   const score = ({ scores }: ModelSettings): number =>
     cost * scores.cost + speed * scores.speed + intelligence * scores.intelligence;
   const wanted = hintsIn(preferences['hints']);
-  // Of equals, the first in the config.
+  // Ties are resolved by config order.
   return able
     .toSorted((a, b) => firstHint(a, wanted) - firstHint(b, wanted) || score(b[1]) - score(a[1]))
     .map(([name]) => name);
@@ -70,7 +70,7 @@ function hintsIn(hints: unknown): string[] {
   );
 }
 
-/** The place of the first hint that fits. A hint is a part of the name of a model; models of other makers may serve it, too. */
+/** The index of the first matching hint. A hint is part of a model name; models of other vendors may serve it too. */
 function firstHint(
   [name, { model, hints: patterns = [] }]: [string, ModelSettings],
   wanted: readonly string[],

@@ -1,4 +1,4 @@
-/** What models may cost: so many calls and tokens a day for each server, at all gateways on a store together. */
+/** Model budgets: calls and tokens per day and server, across all gateways on a store. */
 
 import { isoTime } from '../../lib/clock.ts';
 import type { Store } from '../ports.ts';
@@ -12,14 +12,14 @@ export interface Spending {
   model: string;
   server: string;
   budget: ModelSettings['budget'];
-  /** The most that the answer may take. */
+  /** The limit for the answer. */
   maxTokens: number;
 }
 
 /**
- * Takes a call and the tokens of the longest answer out of the budget before the model is asked: what happens at the same time
- * elsewhere, or a gateway that dies, cannot overdraw it. Throws if there is not enough left. Resolves with a function that
- * replaces the tokens by those that were really used.
+ * Takes a call and the maximum tokens of an answer from the budget before the model is asked, so that concurrent requests
+ * or a crash cannot overdraw it. Throws if the budget is exhausted. Resolves with a function that
+ * replaces the reserved tokens by those actually used.
  */
 export async function spend(spending: Spending): Promise<(tokens: number) => Promise<void>> {
   const { counters, now, model, server, budget, maxTokens } = spending;

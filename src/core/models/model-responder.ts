@@ -1,4 +1,4 @@
-/** Answers sampling requests that no client can be asked, with the models of the config. */
+/** Answers sampling requests that no client can answer with the models of the config. */
 
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
@@ -14,7 +14,7 @@ import { reviewPrompt } from './review.ts';
 export interface ModelResponderParts {
   models: Models;
   settings: Readonly<Record<string, ModelSettings>>;
-  /** Whose question this is. */
+  /** The client for which the server asks. */
   clientOf: (server: string) => ModelClient;
   interactions: () => InteractionRouter;
   store: Pick<SessionStore, 'settled' | 'isLost'>;
@@ -41,7 +41,7 @@ export class ModelResponder {
     return true;
   };
 
-  /** Nobody here gives the answers of models any more. */
+  /** Stops answering. */
   close(): void {
     this.#closed.abort();
   }
@@ -51,7 +51,7 @@ export class ModelResponder {
     return chooseModels(settings, clientOf(server), params);
   }
 
-  /** One model after the other, until one has answered; then it is left to people. */
+  /** Tries the models in turn; if all fail, leaves the question to people. */
   async #answer(question: OpenInteraction, over: AbortSignal): Promise<void> {
     const { id: requestId, server } = question;
     const { log } = this.#parts;
@@ -64,9 +64,9 @@ export class ModelResponder {
         await this.#ask(question, model, over);
         return;
       } catch (error) {
-        // Somebody else may have answered, or the answer of the model is being stored.
+        // It may have been answered elsewhere, or the answer of the model is being stored.
         if (over.aborted || interactions.find(requestId) === undefined) return;
-        // A person who did not decide may still do so; no other model gets the prompt behind their back.
+        // The person may still decide; no other model may get the prompt without their consent.
         if (error instanceof NotDecided) left.length = 0;
         failures.push(`the model '${model}' did not answer: ${messageOf(error)}`);
         const next = left.length === 0 ? 'people' : left[0];
@@ -81,7 +81,7 @@ export class ModelResponder {
     const { id, server, params } = question;
     const interactions = this.#parts.interactions();
     const { review, budget, maxTokens: most } = settings[model] ?? missing(model);
-    // Should this gateway die, the next one asks the model again.
+    // If this gateway dies, the next one asks the model again.
     await store.settled();
     if (review && !over.aborted) {
       const decision = await reviewPrompt(interactions, { question, model, over, clock }).catch((error: unknown) => {
@@ -91,17 +91,17 @@ export class ModelResponder {
         interactions.refuse(id, { code: NOT_ANSWERED, message: 'a person refused the sampling request' });
         return;
       }
-      if (decision === 'undecided') throw new NotDecided('no person decided whether it gets the prompt');
+      if (decision === 'undecided') throw new NotDecided('no person decided whether to send it the prompt');
     }
-    // Another gateway may have the session by now, and asks the model itself.
+    // Another gateway may own the session by now, and asks the model itself.
     if (over.aborted || store.isLost) return;
     const { maxTokens: wanted } = params;
-    // A server that asks for less than one would get tokens for nothing.
+    // A limit below one would bypass the budget.
     const maxTokens = typeof wanted === 'number' && wanted >= 1 ? Math.min(Math.floor(wanted), most) : most;
     const begun = clock.now();
     const about = { requestId: id, server, model };
     const spent = await spend({ counters, now: begun, model, server, budget, maxTokens });
-    // An answer is not given up because of it.
+    // A failure here does not discard the answer.
     const used = async (tokens: number): Promise<void> =>
       spent(tokens).catch((error: unknown) =>
         log.warn('model_budget_not_updated', { ...about, error: messageOf(error) }),

@@ -1,4 +1,4 @@
-/** Lets a person look at a prompt before it is sent to a model. */
+/** Lets a person review a prompt before it is sent to a model. */
 
 import type { Clock } from '../../lib/clock.ts';
 import { escapeControls } from '../../lib/escape-controls.ts';
@@ -9,9 +9,9 @@ import { requestOf, type Link } from '../interaction/link.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import type { Asker } from '../ports.ts';
 
-/** How much of the prompt is shown. */
+/** The shown length of the prompt. */
 const SHOWN_CHARS = 4000;
-/** Of one part, however many there are; and of all of them then. */
+/** The minimum shown of each part, and the resulting maximum in total. */
 const LEAST_SHOWN = 200;
 const MOST_SHOWN = 40_000;
 
@@ -21,12 +21,12 @@ export interface Reviewed {
   question: OpenInteraction;
   /** The name of the model in the config. */
   model: string;
-  /** Aborted when the question is over. */
+  /** Aborted when the question has ended. */
   over: AbortSignal;
   clock: Clock;
 }
 
-/** Asks in the name of the call that asked. A decline refuses the request of the server; dismissing the form decides nothing. */
+/** Asks on behalf of the asking call. A decline refuses the server's request; dismissing the form decides nothing. */
 export async function reviewPrompt(
   interactions: InteractionRouter,
   { question, model, over, clock }: Reviewed,
@@ -63,7 +63,7 @@ function askerOf(link: Link): Asker & { taskId?: string } {
   return { candidates: { calls: link.calls.flatMap(({ callId }) => callId ?? []), others: link.others } };
 }
 
-/** All that is sent, as a person reads it. Each part is shortened by itself, so that a long one does not hide another. */
+/** The readable prompt. Each part is shortened separately, so that a long part does not hide another. */
 export function promptText(params: Record<string, unknown>): string {
   const { systemPrompt, messages, tools } = params;
   const parts: string[] = [];
@@ -103,7 +103,7 @@ function blockText(block: Record<string, unknown>): string {
   }
 }
 
-/** A tool that returned only structured content said it all there. */
+/** Falls back to structured content if a tool returned nothing else. */
 function resultText({ content, structuredContent }: Record<string, unknown>): string {
   const hasContent = Array.isArray(content) && content.length > 0;
   return hasContent || structuredContent === undefined ? contentText(content) : JSON.stringify(structuredContent);

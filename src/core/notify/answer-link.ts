@@ -1,6 +1,6 @@
 /**
- * The token of a link that answers one question. It is sealed with a key of the store, so the store need not keep it: it names the
- * question, and is used up when the question has ended.
+ * The token of a link that answers one question. It is sealed with a key from the store, so it need not be stored: it names the
+ * question, and becomes invalid when the question ends.
  */
 
 import { seal, unseal } from '../../lib/seal.ts';
@@ -9,7 +9,7 @@ import { seal, unseal } from '../../lib/seal.ts';
 export interface AnswerGrant {
   questionId: string;
   sessionId: string;
-  /** Whose session it is: the answer counts as theirs. */
+  /** The owner of the session; the answer counts as theirs. */
   principal: string;
   /** The target that the link was sent to. */
   target: string;
@@ -21,13 +21,13 @@ export const ANSWER_KEY = 'answer links';
 
 export const ANSWER_PATH = '/answer/';
 
-/** Sealed rather than signed: the id of a session is not for those who read the message. */
+/** Sealed rather than signed: readers of the message must not learn the session id. */
 export function sealGrant(key: Buffer, grant: AnswerGrant): string {
   const { questionId, sessionId, principal, target, expiresAt } = grant;
   return seal(key, [questionId, sessionId, principal, target, expiresAt]);
 }
 
-/** `undefined` if the token was not made with this key. */
+/** `undefined` if the token was not sealed with this key. */
 export function openGrant(key: Buffer, token: string): AnswerGrant | undefined {
   const fields = unseal(key, token) as [string, string, string, string, number] | undefined;
   if (fields === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** How many notifications were dropped before they were sent, because too many waited: a counter of the store for each day. */
+/** Counts notifications that were dropped because too many were queued, in one store counter per day. */
 
 import { isoTime } from '../../lib/clock.ts';
 import type { Store } from '../ports.ts';
@@ -16,7 +16,7 @@ export async function countDropped(counters: Counters, now: number, count: numbe
   await add(counters, now, count);
 }
 
-/** Since the day before, in UTC. */
+/** The count since the start of the previous day, in UTC. */
 export async function droppedLately(counters: Counters, now: number): Promise<number> {
   return (await add(counters, now, 0)) + (await add(counters, now - DAY_MS, 0));
 }

@@ -1,41 +1,41 @@
-/** What notifications are told. There is no notifier unless `notify` is configured, and nothing waits for it. */
+/** The events that cause notifications. Exists only if `notify` is configured; nothing waits for it. */
 
 import type { InteractionKind } from '../interaction/interaction.ts';
 import type { EndedTask } from '../task/task.ts';
 
 export interface Notifier {
-  /** A question waits for a person, or has changed. One of an earlier run of the program is told again, and queued once. */
+  /** A question for a person is open or has changed. Reported again after a restart, but queued only once. */
   questionOpen(question: NotedQuestion): void;
-  /** It was answered, or is over. */
+  /** The question was answered or has ended. */
   questionEnded(id: string): void;
-  /** Told again for tasks of an earlier run, which may have ended just before that did. */
+  /** Reported again after a restart, because the task may have ended just before it. */
   taskEnded(task: NotedTask): void;
   /** A connection to a server was lost. */
   serverLost(server: string, principal: string, reason: string): void;
-  /** The server is there, for the first time or again. */
+  /** The server is connected, for the first time or again. */
   serverBack(server: string, principal: string): void;
   /** The URL that is called when a task ends; throws if the configuration does not allow it. */
   webhook(given: unknown): string;
-  /** What an earlier run has left is restored: begins to send. */
+  /** Starts sending, once sessions are restored. */
   start(): void;
-  /** Messages that are on their way may arrive; the others stay in the store. */
+  /** Finishes messages that are being sent; the others stay in the store. */
   close(): Promise<void>;
 }
 
-/** A question that waits for a person. */
+/** An open question for a person. */
 export interface NotedQuestion {
   id: string;
   kind: InteractionKind;
   mode?: 'form' | 'url' | undefined;
   server: string;
-  /** Of the call that asks, as far as it is known. */
+  /** The tool of the asking call, if known. */
   tool?: string | undefined;
   principal: string;
   sessionId: string;
   createdAt: number;
   expiresAt: number;
   message?: string | undefined;
-  /** The page on which the person signs in, where the gateway asks for that. */
+  /** The sign-in page, if the gateway asks the person to sign in. */
   signInUrl?: string | undefined;
   /** The arguments of the call that asks. */
   args?: Record<string, unknown> | undefined;

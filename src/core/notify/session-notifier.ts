@@ -1,4 +1,4 @@
-/** What notifications are told of one session. */
+/** Reports the events of one session to the notifier. */
 
 import { WEBHOOK_META } from '../../lib/meta.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -14,7 +14,7 @@ import type { TaskBook } from '../task/book.ts';
 import type { EndedTask } from '../task/task.ts';
 import type { Notifier } from './notifier.ts';
 
-/** How often, and after what pauses, it is looked whether a store that fails has the end of a task. */
+/** How often, and at what intervals, to check whether a failing store has the end of a task. */
 const STORE_ATTEMPTS = 60;
 const STORE_RETRY_MS = 1000;
 
@@ -36,10 +36,10 @@ export class SessionNotifier {
     this.#session = session;
   }
 
-  /** A question is there, or has changed. `claimed`: its client is being asked. */
+  /** A question has arrived or changed. `claimed`: its client is being asked. */
   questionChanged(interaction: OpenInteraction, claimed: boolean): void {
     const { id, kind, server, params, link, audience, createdAt, expiresAt, signIn } = interaction;
-    // One that the client is not shown does not concern it, and a client that takes a sampling request has a model for it.
+    // A hidden question does not concern the client, and a client that takes a sampling request has its own model.
     if (audience === 'none' || !isPerson(kind) || (kind === 'sampling' && claimed)) return;
     const { principal, id: sessionId } = this.#session;
     const { tool, args } = this.#callOf(requestOf(link));
@@ -53,14 +53,14 @@ export class SessionNotifier {
     this.#notifier.questionEnded(id);
   }
 
-  /** Told once it is stored: if another gateway has the session, the task may go on there, and end in another way. */
+  /** Reported once stored: if another gateway owns the session, the task may continue there and end differently. */
   taskEnded(task: EndedTask): void {
     void this.#isStored().then((isStored) => {
       if (isStored) this.#notifier.taskEnded({ task, principal: this.#session.principal });
     });
   }
 
-  /** Otherwise whoever restores the session tells of its tasks. */
+  /** If not, the gateway that restores the session reports its tasks. */
   async #isStored(): Promise<boolean> {
     const { store, clock } = this.#session;
     for (let attempt = 1; !store.isLost; attempt += 1) {
@@ -68,7 +68,7 @@ export class SessionNotifier {
         await (store.recorded === undefined ? store.settled() : store.recorded());
         return !store.isLost;
       } catch {
-        // A store that is shared has tried again itself as long as that could help.
+        // A shared store has already retried as long as that could help.
         if (store.recorded !== undefined || attempt === STORE_ATTEMPTS) return false;
       }
       await sleep(STORE_RETRY_MS, clock);

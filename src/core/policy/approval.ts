@@ -1,4 +1,4 @@
-/** The question whether a call may be made, bound to this server, this tool and these arguments. */
+/** The approval request for a call, bound to its server, tool and arguments. */
 
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../lib/canonical-json.ts';
@@ -20,11 +20,11 @@ type Called = Pick<CallRequest, 'server' | 'tool' | 'args'>;
 
 /** How much of the arguments the message shows; all of them are in the metadata. */
 const SHOWN_ARGUMENTS = 2000;
-/** Of one argument, however many there are; and of all of them then. */
+/** The minimum shown of each argument, and the resulting maximum in total. */
 const LEAST_SHOWN = 100;
 const MOST_SHOWN = 20_000;
 
-/** What is approved: a call with other arguments has another hash. */
+/** Identifies the approved call: other arguments give another hash. */
 export function approvalHash({ server, tool, args }: Called): string {
   return createHash('sha256')
     .update(canonicalJson([server, tool, args]))
@@ -33,7 +33,7 @@ export function approvalHash({ server, tool, args }: Called): string {
 
 export type ApprovalDecision = 'allow' | 'always' | 'deny' | 'declined' | 'cancelled';
 
-/** As a form, which every client that can be asked can show. */
+/** A form, which every client with elicitation can show. */
 export function questionAbout(
   call: Called,
   approval: Approval,
@@ -80,7 +80,7 @@ export function questionAbout(
 }
 
 /**
- * Each one is shortened by itself, so that a long one does not push another out of sight. What looks secret is not shown: the
+ * Each argument is shortened separately, so that a long one does not hide another. Values that look secret are not shown: the
  * message travels further than the arguments, into notifications, the history and the audit record.
  */
 function shownArguments(args: Record<string, unknown>): string {
@@ -99,7 +99,7 @@ export function decisionIn({ action, content }: Answer): ApprovalDecision {
   return decision === 'allow' || decision === 'always' ? decision : 'deny';
 }
 
-// --- What is kept with the task of a call that waits --------------------------------------------------------------
+// --- The stored state of a call that waits for approval -----------------------------------------------------------
 
 const VERSION = 1;
 
@@ -128,11 +128,11 @@ export function resumePoint(
   };
 }
 
-/** Throws if it was written by a version of the program that this one does not know. */
+/** Throws if an unknown version of the program wrote it. */
 export const readPoint = (stored: ResumePoint): ApprovalPoint =>
   readStored(pointSchema, stored, 'the approval of the call').approval;
 
-/** The question under the rule that asks now: with its words and its time; who may answer, and what is remembered, only as both allow. */
+/** The request under the current rule: with its message and timeout; the approver and `remember` only as both rules allow. */
 export function stricter(point: ApprovalPoint, { message, remember, approver, timeoutMs }: Rule): ApprovalPoint {
   return {
     ...point,

@@ -1,4 +1,4 @@
-/** Whether a rule can ever decide: not if an earlier rule matches every call that it matches. */
+/** Finds rules that never decide because an earlier rule matches every call they match. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Hint } from './hints.ts';
@@ -32,7 +32,7 @@ function coversArgs({ args: earlier = {}, then }: Rule, later: Rule): boolean {
   const given = later.args ?? {};
   return Object.entries(earlier).every(([path, value]) => {
     if (!Object.hasOwn(given, path)) return false;
-    // Of several items, `allow` needs all, the others need only one.
+    // For several items, `allow` requires all to match, the other effects only one.
     if (path.split('.').includes('*') && then === 'allow' && later.then !== 'allow') return false;
     const other = given[path];
     return typeof value === 'string' && typeof other === 'string'
@@ -41,7 +41,7 @@ function coversArgs({ args: earlier = {}, then }: Rule, later: Rule): boolean {
   });
 }
 
-/** Whether the pattern `wide` matches every name that the pattern `narrow` matches. Finds the usual cases, and none wrongly. */
+/** Whether `wide` matches every name that `narrow` matches. Never wrongly true; may miss unusual cases. */
 export function coversPattern(wide: string, narrow: string): boolean {
   const [outer, inner] = [wide.toLowerCase(), narrow.toLowerCase()];
   // Row by row: whether the rest of `outer` covers each rest of `inner`.

@@ -1,4 +1,4 @@
-/** The annotations of a tool, with the defaults of the MCP specification for those that a server leaves out. */
+/** The annotations of a tool, with the defaults of the MCP specification for missing ones. */
 
 import { isObject } from '../../lib/values.ts';
 
@@ -8,7 +8,7 @@ export type Hint = (typeof HINTS)[number];
 
 export type Hints = Readonly<Record<Hint, boolean>>;
 
-/** A tool that does not say otherwise changes things, may destroy some of them, and reaches the outside world. */
+/** By default a tool modifies its environment, may be destructive, and reaches the outside world. */
 export function hintsOf(annotations: unknown): Hints {
   const given = isObject(annotations) ? annotations : {};
   const hint = (name: Hint, otherwise: boolean): boolean => {
@@ -18,7 +18,7 @@ export function hintsOf(annotations: unknown): Hints {
   const readOnlyHint = hint('readOnlyHint', false);
   return {
     readOnlyHint,
-    // A tool that changes nothing destroys nothing, unless it says so.
+    // A read-only tool is not destructive unless it says so.
     destructiveHint: hint('destructiveHint', !readOnlyHint),
     idempotentHint: hint('idempotentHint', false),
     openWorldHint: hint('openWorldHint', true),

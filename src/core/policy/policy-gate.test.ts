@@ -147,7 +147,7 @@ describe('annotations', () => {
     };
     const session = await hubSession(core.gateway);
     const reply = await call(session, { tool: 'read' });
-    expect(reply.kind === 'failed' && reply.error.message).toContain('changes its list of tools all the time');
+    expect(reply.kind === 'failed' && reply.error.message).toContain('keeps changing its list of tools');
     expect(received(core)).toEqual([]);
   });
 
@@ -477,7 +477,7 @@ describe('after a restart', () => {
     const [next, restored] = await afterKill(core, session.id, { rules: [{ ...ASK, approver: 'person' }] });
     const task = restored.tasks.get(taskId);
     expect(task).toMatchObject({ status: 'completed', result: { isError: true } });
-    expect(JSON.stringify(task)).toContain('wants a person to decide');
+    expect(JSON.stringify(task)).toContain('requires a person to decide');
     expect(received(next)).toEqual([]);
     expect(next.database.rowsOf(session.id).question.size).toBe(0);
   });
@@ -513,7 +513,7 @@ describe('after a restart', () => {
 
     test.each([
       ['deny', { then: 'deny' as const }, 'denies this call'],
-      ['want a person', { then: 'ask' as const, approver: 'person' as const }, 'wants a person'],
+      ['want a person', { then: 'ask' as const, approver: 'person' as const }, 'requires a person'],
     ])('G-2: it is not sent if they %s by now, or cannot be applied', async (_what, more, words) => {
       const { next, restored, taskId, id } = await unreachable([{ ...rules[0], ...more }]);
       next.backends.methods['tools/list'] = () => ({ tools: [{ name: 'delete' }] });

@@ -1,4 +1,4 @@
-/** The place that every call of a session passes before it is sent. It exists only if there are rules. */
+/** Every call of a session passes this gate before it is sent. Exists only if there are rules. */
 
 import { unlessAborted, whenAborted } from '../../lib/abort.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
@@ -44,19 +44,19 @@ export interface PolicyGateParts {
   annotationsOf: (server: string, tool: string) => unknown;
   remembered: RememberedTools | undefined;
   configOf: (server: string) => ServerConfig | undefined;
-  /** What a person has allowed for the rest of the session has changed. */
+  /** Called when the tools allowed for the rest of the session have changed. */
   onRemembered: () => void;
   log: Log;
 }
 
-/** How a call is sent once nothing stands against it. */
+/** How to send a call once it is allowed. */
 interface Sending {
-  /** Keeps with the task of the call, if it has one, what is needed to ask again after a restart. */
+  /** Stores with the call's task, if any, what is needed to ask again after a restart. */
   keep: (point: ResumePoint) => void;
   send: () => Promise<CallOutcome>;
 }
 
-/** So many tools are remembered with the rules that concern them; clients can make up names. */
+/** The limit on tools cached with their rules; clients can invent names. */
 const MAX_TOOLS = 10_000;
 
 export class PolicyGate {
@@ -72,7 +72,7 @@ export class PolicyGate {
     this.remembered = new Remembered({ stored, configOf, changed });
   }
 
-  /** Sends the call if the rules allow it, or once a person has approved it. Otherwise its outcome says why not. */
+  /** Sends the call if the rules allow it, or once a person has approved it. Otherwise the outcome gives the reason. */
   pass(call: LiveCall, sending: Sending): Promise<CallOutcome> {
     const verdict = this.#verdictOn(call.request);
     if (!(verdict instanceof Promise) && isAllowed(verdict)) return sending.send();
@@ -104,27 +104,27 @@ export class PolicyGate {
     return this.#ask(call, { ...rule, argumentsHash }, sending.send);
   }
 
-  /** The call as its client made it, of a task that waited for an approval when an earlier run of the program ended. */
+  /** The client's call behind a task that waited for an approval before a restart. */
   restored(stored: ResumePoint): Partial<CallRequest> {
     return requestFrom(readPoint(stored));
   }
 
-  /** Goes on with such a call: the answer may be there already, and is used only for the arguments that it was given for. */
+  /** Resumes such a call: the answer may already exist, and counts only for the arguments it was given for. */
   async resume(call: LiveCall, stored: ResumePoint, send: () => Promise<CallOutcome>): Promise<CallOutcome> {
     const point = readPoint(stored);
-    // The rules may have changed meanwhile. They can become stricter for a call that waits, but not let it go: somebody was asked.
+    // The rules may have changed meanwhile. They can become stricter for a waiting call, but not allow it: a person was already asked.
     let rule: Rule | undefined;
     try {
       rule = (await this.#verdictOn(call.request))?.rule;
     } catch {
-      // The server may be back when the answer comes.
+      // The server may be back when the answer arrives.
       return this.#ask(call, point, async () => this.#sendIfAsked(call, point, send));
     }
     if (rule?.then === 'deny') return refused(call.request, { why: 'rule' }, rule);
     return this.#ask(call, rule?.then === 'ask' ? stricter(point, rule) : point, send);
   }
 
-  /** Sends an approved call, unless the rules of today would have denied it, or asked a person about it. */
+  /** Sends an approved call, unless the current rules would have denied it or required a person. */
   async #sendIfAsked(
     { request }: LiveCall,
     { approver }: ApprovalPoint,
@@ -138,7 +138,7 @@ export class PolicyGate {
     }
     if (rule?.then === 'deny') return refused(request, { why: 'rule' }, rule);
     if (rule?.then === 'ask' && rule.approver === 'person' && approver !== 'person') {
-      return refused(request, { why: 'unanswered', reason: 'a rule wants a person to decide by now' }, rule);
+      return refused(request, { why: 'unanswered', reason: 'a rule now requires a person to decide' }, rule);
     }
     return send();
   }
@@ -185,7 +185,7 @@ export class PolicyGate {
     }
     const approval = { tool, argumentsHash, ...(approver === 'person' && { approver }) };
     const taken = new AbortController();
-    // As a task it is not lost with this process.
+    // A task survives this process.
     if (call.caller.followsApproval) call.promote('approval');
     try {
       const answer = await this.#answerTo(call, {
@@ -203,12 +203,12 @@ export class PolicyGate {
       if (decision === 'deny' || decision === 'declined') return refused(request, { why: 'denied' }, asked);
       if (decision === 'cancelled') return refused(request, { why: 'dismissed' }, asked);
       if (decision === 'always' && asked.remember === true) this.remembered.add(server, tool);
-      // Used up before the server can have the call.
+      // Consumed before the server can receive the call.
       call.approval = { use: () => taken.abort() };
       call.approved = argumentsHash;
       return await send();
     } finally {
-      // After a stop, the next run of the program uses the answer.
+      // After a shutdown, the next process uses the answer.
       if (stop.reason !== LEAVE_RUNNING) taken.abort();
     }
   }

@@ -1,4 +1,4 @@
-/** What a client gets for a call that was not made: the result of a failed tool, which reaches the model in every client. */
+/** The reply for a call that was not made: a tool error result, which every client shows to the model. */
 
 import type { CallRequest } from '../call/request.ts';
 import type { CallOutcome } from '../ports.ts';
@@ -14,10 +14,10 @@ export type Refusal =
 
 export const REFUSAL_META = 'meanwhile/refused';
 
-/** The results that `refused` has made. A server could send the same `_meta`. */
+/** The results created by `refused`; a server could send the same `_meta`. */
 const made = new WeakMap<object, Refusal['why']>();
 
-/** Why the call with this result was not sent, for the audit record; nothing if the result is that of a server. */
+/** Why the call was not sent, for the audit record; `undefined` if the result is from a server. */
 export function whyNotSent(result: object | undefined): string | undefined {
   const why = result && made.get(result);
   if (why === undefined) return undefined;

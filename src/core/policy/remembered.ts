@@ -1,6 +1,6 @@
 /**
- * The tools that a person has allowed for the rest of a session, by server. They were allowed for that server, not for its name: if
- * the config gives the name to another one while the gateway is down, they are asked about again.
+ * The tools that a person has allowed for the rest of a session, by server. The permission is for the server, not for its name: if
+ * the config gives the name to another server while the gateway is down, the person is asked again.
  */
 
 import { hashOf } from '../../lib/canonical-json.ts';
@@ -14,10 +14,10 @@ interface RememberedServer {
 }
 
 export interface RememberingParts {
-  /** What an earlier run of the program has remembered. */
+  /** The tools remembered before a restart. */
   stored: RememberedTools | undefined;
   configOf: (server: string) => object | undefined;
-  /** What is remembered has to be stored. */
+  /** Called when the remembered tools must be stored. */
   changed: () => void;
 }
 
@@ -27,7 +27,7 @@ export class Remembered {
 
   constructor(parts: RememberingParts) {
     this.#parts = parts;
-    // Earlier versions kept tools without their server.
+    // Earlier versions stored tools without their server.
     const known = Object.entries(parts.stored ?? {}).filter(([, server]) => Array.isArray(server.tools));
     this.#servers = new Map(known);
   }

@@ -17,11 +17,11 @@ export interface Rule {
   /** Values and patterns of arguments, by their paths. */
   args?: Readonly<Record<string, unknown>> | undefined;
   then: RuleEffect;
-  /** Told to the person who is asked, or to the client whose call is refused. */
+  /** Shown to the person who is asked, or to the client whose call is refused. */
   message?: string | undefined;
   /** Whether the person may allow the tool for the rest of the session. */
   remember?: boolean | undefined;
-  /** Who may approve: with `person` not the tools of the hub, which a model uses. */
+  /** Who may approve: `person` excludes the hub tools, which a model uses. */
   approver?: 'anyone' | 'person' | undefined;
   timeoutMs?: number | undefined;
 }
@@ -30,7 +30,7 @@ export interface CompiledRule {
   rule: Rule;
   /** Its place in the config. */
   index: number;
-  /** What can be decided once for all calls of a tool. */
+  /** The conditions that can be decided once for all calls of a tool. */
   isFor: (server: string, tool: string, principal: string) => boolean;
   /** Absent if the arguments do not matter. */
   matchesArgs?: (args: Readonly<Record<string, unknown>>) => boolean;
@@ -55,7 +55,7 @@ export function compileRule(rule: Rule, index: number): CompiledRule {
 const optionalGlob = (pattern: string | undefined): ((name: string) => boolean) | undefined =>
   pattern === undefined ? undefined : compileGlob(pattern);
 
-/** `*` in a path stands for every item: to allow a call all of them must match, to stop it one is enough. */
+/** `*` in a path means every item: `allow` requires all to match; for the other effects one is enough. */
 function argument(path: string, expected: unknown, every: boolean): (args: unknown) => boolean {
   const steps = path.split('.');
   const glob = typeof expected === 'string' ? compileGlob(expected) : undefined;

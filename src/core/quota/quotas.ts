@@ -1,4 +1,4 @@
-/** How much each principal may use, at all gateways on a store together. It exists only if the configuration has quotas. */
+/** Quotas per principal, across all gateways on a store. Exists only if the configuration has quotas. */
 
 import type { Clock } from '../../lib/clock.ts';
 import { compileWhom, factReader, type Whom } from '../access/whom.ts';
@@ -10,7 +10,7 @@ import { Quota } from '../shared-limit.ts';
 import { RateWindow } from './rate-window.ts';
 import { QUOTAS, type QuotaLimits, type QuotaName, type QuotaSettings } from './settings.ts';
 
-/** What a refusal says of each. */
+/** The parts of the error for each quota. */
 const WORDS: Record<QuotaName, { what: string; fix: string; retryAfterMs: number }> = {
   callsPerMinute: { what: 'calls of the last minute', fix: 'make fewer calls', retryAfterMs: 1000 },
   openCalls: { what: 'open calls', fix: 'wait for some to finish', retryAfterMs: 1000 },
@@ -20,16 +20,16 @@ const WORDS: Record<QuotaName, { what: string; fix: string; retryAfterMs: number
   bytes: { what: 'bytes in memory', fix: 'wait for calls and tasks to finish', retryAfterMs: 5000 },
 };
 
-/** What gateways tell each other is named so, beside the limits of all principals together. */
+/** The prefix of quotas in the usage that gateways exchange. */
 const PREFIX = 'quota:';
 
-/** So many principals are remembered without using anything. */
+/** The limit on remembered principals without usage. */
 const MAX_IDLE = 10_000;
 
 interface QuotasParts {
   clock: Clock;
   observed: Observed;
-  /** What all principals together may keep in memory, as far as one may have it. */
+  /** The memory budget of a principal within that of the gateway. */
   memoryOf: (principal: string) => Budget;
 }
 
@@ -56,7 +56,7 @@ export class Quotas {
     return made;
   }
 
-  /** The quotas of whoever makes a request: those of its token, which count for the principal from now on. */
+  /** The quotas for an identity: those of its token, which apply to the principal from now on. */
   for({ principal, facts }: Identity): PrincipalQuotas {
     const quotas = this.of(principal);
     if (this.#needsFacts && quotas.facts !== facts) {
@@ -75,7 +75,7 @@ export class Quotas {
     for (const [principal, quotas] of this.#principals) if (quotas.isIdle) this.#principals.delete(principal);
   }
 
-  /** What this gateway uses, for the others on the same store. */
+  /** The usage of this gateway, for the others on the same store. */
   get usage(): LimitUsage {
     const usage: LimitUsage = {};
     for (const [principal, quotas] of this.#principals) {
@@ -87,7 +87,7 @@ export class Quotas {
     return usage;
   }
 
-  /** What others use counts here, too. It is as old as their last renewal of the lease. */
+  /** Adds the usage of other gateways, as of their last lease renewal. */
   noteElsewhere(others: readonly LimitUsage[]): void {
     for (const quotas of this.#principals.values()) quotas.elsewhere.clear();
     for (const name of QUOTAS) {
@@ -99,14 +99,14 @@ export class Quotas {
   }
 }
 
-/** What one principal may use, and uses. */
+/** The limits and the usage of one principal. */
 export class PrincipalQuotas {
   limits: QuotaLimits;
-  /** What the last token said. */
+  /** The facts of the last token. */
   facts: TokenFacts | undefined;
-  /** What other gateways use. */
+  /** The usage of other gateways. */
   readonly elsewhere = new Map<QuotaName, number>();
-  /** What its sessions keep in memory. */
+  /** The memory of its sessions. */
   readonly memory: Budget;
   readonly #principal: string;
   readonly #clock: Clock;
@@ -141,14 +141,14 @@ export class PrincipalQuotas {
     if (used >= limit) throw this.#exceeded(name, limit, used);
   }
 
-  /** Throws if so many bytes cannot be kept. */
+  /** Throws if these bytes exceed the quota. */
   assertBytes(bytes: number): void {
     const { bytes: limit } = this.limits;
     const used = this.memory.used + (this.elsewhere.get('bytes') ?? 0);
     if (limit !== undefined && used + bytes > limit) throw this.#exceeded('bytes', limit, used);
   }
 
-  /** A request to a server is open until the returned function is called. Throws if there may be no other now. */
+  /** Counts a request to a server as open until the returned function is called. Throws if a quota is exceeded. */
   beginCall(): () => void {
     this.assertRoom('openCalls');
     this.assertRoom('callsPerMinute');
@@ -162,7 +162,7 @@ export class PrincipalQuotas {
     };
   }
 
-  /** Where one session takes and gives back. */
+  /** Opens a quota through which one session takes and gives back. */
   holder(name: QuotaName): Quota {
     return new Quota({
       add: (count) => this.#add(name, count),
@@ -186,7 +186,7 @@ export class PrincipalQuotas {
   }
 }
 
-/** A part of the memory that may be larger or smaller at another time. */
+/** A memory budget whose limit may change. */
 class QuotaBudget extends Budget {
   readonly #room: () => number;
   readonly #words: () => string;

@@ -1,11 +1,11 @@
 const SECONDS = 60;
 const SECOND_MS = 1000;
 
-/** How often something began in the last minute, by the second. */
+/** Counts starts in the last minute, by the second. */
 export class RateWindow {
   readonly #counts = new Uint32Array(SECONDS);
   #sum = 0;
-  /** The second that is counted now. */
+  /** The current second. */
   #now = 0;
 
   add(nowMs: number): void {
@@ -20,7 +20,7 @@ export class RateWindow {
     return this.#sum;
   }
 
-  /** How long it takes until so many have left the window; a minute if there are not so many. */
+  /** How long until this many have left the window; a minute if there are fewer. */
   untilGone(count: number, nowMs: number): number {
     this.#advance(nowMs);
     let gone = 0;
@@ -34,7 +34,7 @@ export class RateWindow {
   #advance(nowMs: number): void {
     const second = Math.floor(nowMs / SECOND_MS);
     const passed = second - this.#now;
-    // A clock that is set back a little counts on in its last second.
+    // If the clock is set back a little, keep counting in the last second.
     if (passed <= 0 && passed > -SECONDS) return;
     if (passed < 0 || passed >= SECONDS) {
       this.#counts.fill(0);

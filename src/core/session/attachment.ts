@@ -31,21 +31,21 @@ export interface BufferedNotification {
   truncated?: true;
 }
 
-/** How many entries of the largest size are kept of one server. */
+/** How many entries of maximum size are kept per server. */
 const LARGE_ENTRIES = 16;
 
 /** The session behind an attachment. */
 export interface AttachmentHost {
   clock: Clock;
-  /** Whether this is what the session has of that server; it may not be yet, or not any more. */
+  /** Whether this is the session's current attachment to the server. */
   isCurrent: (attachment: Attachment) => boolean;
-  /** Absent where the client has no place for events. */
+  /** Absent if the client has no event log. */
   events: EventSink | undefined;
   asked: (question: IncomingQuestion) => Promise<Answer>;
   rawNotification: NonNullable<ConnectionSink['rawNotification']>;
-  /** The server is there, for the first time or again. */
+  /** The server is connected, for the first time or again. */
   arrived: (attachment: Attachment, arrival: Arrival) => void;
-  /** Ends what cannot go on without the server, and tells how much that was. */
+  /** Ends everything that cannot continue without the server; returns counts of what was lost. */
   lost: (message: string) => Record<string, number>;
 }
 
@@ -58,7 +58,7 @@ export class Attachment implements ConnectionSink {
   readonly catalog: Catalog;
   readonly notifications: Ring<BufferedNotification>;
   readonly logs: Ring<BufferedLog>;
-  /** What the last loss has cost, told again when the server is back. */
+  /** What the last disconnect has cost; reported again when the server is back. */
   #invalidated: Record<string, number> = {};
   readonly #server: string;
   readonly #host: AttachmentHost;
@@ -122,7 +122,7 @@ export class Attachment implements ConnectionSink {
     this.logs.push({ ...entry, server: this.#server, timestamp: this.#host.clock.now() }, bytes);
   }
 
-  /** Lets go of what is kept of the server, when the session has done with it. */
+  /** Releases the data kept for the server. */
   clear(): void {
     this.notifications.clear();
     this.logs.clear();

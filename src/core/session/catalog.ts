@@ -20,22 +20,22 @@ export const LISTS = {
   prompts: { method: 'prompts/list', key: 'prompts', capability: 'prompts', id: 'name' },
 } as const;
 
-/** No tool of the hub takes a longer one, so such an entry could not be used. */
+/** Hub tools do not accept longer ids, so entries with longer ones would be unusable. */
 const MAX_ID = { name: 256, uri: 8192, uriTemplate: 8192 };
 
 export type ListName = keyof typeof LISTS;
 
-/** How often the list of tools is read for a call that a rule decides on, while it changes. */
+/** How often the tool list is read for a rule decision while it keeps changing. */
 const MOST_READINGS = 5;
 
-/** Entries whose name or address is missing or too long are left out. */
+/** Entries whose id is missing or too long are skipped. */
 function isNamed(item: unknown, id: keyof typeof MAX_ID): boolean {
   const value = isObject(item) ? item[id] : undefined;
   return typeof value === 'string' && value.length <= MAX_ID[id];
 }
 
 /**
- * The lists of one connection. A list is kept only while the server promises to tell when it changes; otherwise each
+ * The lists of one connection. A list is cached only if the server announces changes (`listChanged`); otherwise each
  * reading asks the server.
  */
 export class Catalog {
@@ -43,9 +43,9 @@ export class Catalog {
   readonly #timeoutMs: number;
   readonly #budget: Budget;
   readonly #clock: Clock;
-  /** Of the tools, by name; read when a rule first needs them. */
+  /** The annotations by tool name; read when a rule first needs them. */
   #annotations: ReadonlyMap<string, unknown> | undefined;
-  /** How often the list of tools turned out to be out of date. */
+  /** How often the tool list was found outdated. */
   #toolsChanged = 0;
   readonly #kept = new Map<ListName, { reading: Promise<ListItem[]>; items?: ListItem[]; bytes: number }>();
 
@@ -68,7 +68,7 @@ export class Catalog {
     return reading;
   }
 
-  /** The list, if it is known and the server has not said that it has changed. */
+  /** The cached list, if it is up to date. */
   kept(name: ListName): ListItem[] | undefined {
     return this.#kept.get(name)?.items;
   }
@@ -79,7 +79,7 @@ export class Catalog {
     return known?.has(tool) ? known.get(tool) : this.#readAnnotations(tool);
   }
 
-  /** A list that the server changed while it was being read says nothing of the tools that are there now. */
+  /** Reads again if the server changed the list meanwhile. */
   async #readAnnotations(tool: string): Promise<unknown> {
     for (let reading = 1; reading <= MOST_READINGS; reading += 1) {
       const changed = this.#toolsChanged;
@@ -91,11 +91,11 @@ export class Catalog {
     }
     throw new GatewayError(
       'TOOL_ERR_SERVER_UNREACHABLE',
-      'the server changes its list of tools all the time; try again later',
+      'the server keeps changing its list of tools; try again later',
     );
   }
 
-  /** Shared by all who ask while it is read; kept for later only if there is room for it. */
+  /** Concurrent callers share one read; the list is cached only if there is room. */
   #keep(name: ListName, reading: Promise<ListItem[]>): void {
     const entry: { reading: Promise<ListItem[]>; items?: ListItem[]; bytes: number } = { reading, bytes: 0 };
     this.#kept.set(name, entry);
@@ -124,14 +124,14 @@ export class Catalog {
     this.#toolsChanged += 1;
   }
 
-  /** Forgets what a `…/list_changed` notification says is out of date. */
+  /** Drops the list that a `…/list_changed` notification refers to. */
   onNotification(method: string): void {
     for (const name of Object.keys(LISTS) as ListName[]) {
       if (method === `notifications/${LISTS[name].capability}/list_changed`) this.#forget(name);
     }
   }
 
-  /** Reads everything anew; tells which lists could be read. */
+  /** Reads all lists again; returns which could be read. */
   async refresh(): Promise<Record<ListName, boolean>> {
     this.clear();
     const names = Object.keys(LISTS) as ListName[];

@@ -37,55 +37,55 @@ import type { ServerConnections } from './server-connections.ts';
 export interface SessionParts {
   id: string;
   principal: string;
-  /** When it began, if that was in an earlier run of the program. */
+  /** Its start time, if it is restored. */
   createdAt?: number;
-  /** What signs what its client carries, if it was made in an earlier run of the program. */
+  /** The key that signs the state its client carries, if it is restored. */
   key?: string | undefined;
   view: View;
   owner: Owner;
-  /** What the client asked of the servers in an earlier run of the program. */
+  /** The stored preferences of the client. */
   preferences?: Record<string, StoredPreferences> | undefined;
-  /** Notifies the hub sessions that look after what the client of one server left, or cannot be asked. */
+  /** Notifies hub sessions of tasks and questions that the client has left or cannot handle. */
   notifyHub?: EventSink['add'];
-  /** Told when it has questions again, and when it has none any more. */
+  /** Called when the session gets its first question, and when it has none left. */
   onQuestions?: (any: boolean) => void;
   /** Its part in the limits of the whole gateway. */
   quotas: SessionQuotas;
-  /** What its principal alone may use; absent without quotas. */
+  /** The quotas of its principal; absent without quotas. */
   own?: PrincipalQuotas | undefined;
-  /** What its principal may keep in memory. */
+  /** The memory budget of its principal. */
   memory: Budget;
   /** How many events the sessions of its principal may keep. */
   eventTotal: Budget;
   store: ClaimedSession;
   backends: Backends;
-  /** Answers of the config to routine questions. */
+  /** The config's rules for routine questions. */
   standing?: StandingAnswers | undefined;
   /** Absent if the config has none. */
   models?: Models | undefined;
   counters: Pick<Store, 'addToCounter'>;
-  /** All servers, of which its principal can use some. */
+  /** All servers, including those its principal cannot use. */
   registry: Pick<ServerRegistry, 'of' | 'isShared'>;
   /** Absent without access rules. */
   access?: Access | undefined;
-  /** What the token said that was used last. */
+  /** The facts of the most recently used token. */
   facts?: TokenFacts | undefined;
   settings: CoreSettings;
   log: Log;
   observed?: Observed;
-  /** Writes the history; absent if there is none. */
+  /** Absent if the history is off. */
   recorder?: Recorder | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier?: Notifier | undefined;
   /** Absent without rules. */
   policy?: Policy | undefined;
-  /** The tools that a person has allowed for the rest of the session, in an earlier run of the program. */
+  /** The tools that a person allowed for the rest of the session before a restart. */
   remembered?: RememberedTools | undefined;
-  /** Writes the audit record; absent if there is none. */
+  /** Absent if the audit record is off. */
   audit?: AuditRecorder | undefined;
   /** Absent if servers are used without accounts. */
   accounts?: Accounts | undefined;
-  /** Tells when somebody has signed in; there if there are accounts. */
+  /** Reports sign-ins; present if there are accounts. */
   signIns?: SignInWatch | undefined;
   clock: Clock;
 }
@@ -96,9 +96,9 @@ interface SessionOfWork {
   readonly owner: Owner;
   /** Whether its client gets the tools of the hub. */
   readonly hasHubTools: boolean;
-  /** What the history and the audit record tell of it. */
+  /** The description of the session for history and audit record. */
   readonly recorded: RecordedSession;
-  /** The servers that its client may know of. */
+  /** The servers visible to its client. */
   readonly servers: VisibleServers;
   /** What the tokens of its requests allow; absent without access rules. */
   readonly access: SessionAccess | undefined;
@@ -107,17 +107,17 @@ interface SessionOfWork {
   readonly connections: Pick<ServerConnections, 'signInShown'>;
 }
 
-/** What goes on in a session. */
+/** The work of a session. */
 export interface SessionWork {
-  /** What it may keep in memory. */
+  /** Its memory budget. */
   budget: Budget;
   events: EventLog;
   tasks: TaskBook;
   interactions: InteractionRouter;
   calls: Calls;
-  /** Absent if nothing is recorded. */
+  /** Absent without history and audit record. */
   recorder: SessionListener | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier: SessionNotifier | undefined;
   /** Absent if there are no models. */
   models: ModelResponder | undefined;
@@ -125,14 +125,14 @@ export interface SessionWork {
   gate: PolicyGate | undefined;
 }
 
-/** Composes events, tasks, interactions and calls, with what is told of them and what decides about them. */
+/** Composes events, tasks, interactions and calls with their observers and gates. */
 export function composeWork(parts: SessionParts, session: SessionOfWork): SessionWork {
   const { id, principal, settings, log, observed = {}, clock, store } = parts;
   const { entryBytes, questionBytes, sessionBytes } = settings.limits;
   const budget = new Budget(sessionBytes, 'limits.sessionBytes', parts.memory);
   const events = new EventLog(id, store, settings.events, log, { budget, total: parts.eventTotal, entryBytes, clock });
   const isHub = session.view.kind === 'hub';
-  // A client that sees its tasks itself needs events only for those that it has lost sight of, and finds them at the hub.
+  // A client that sees its own tasks needs events only for tasks it has lost, which the hub shows.
   const ofTask: EventSink['add'] = (type, server, data) => {
     if (session.hasHubTools) events.add(type, server, data);
     const { taskId } = data;
@@ -167,9 +167,9 @@ export function composeWork(parts: SessionParts, session: SessionOfWork): Sessio
     tasks,
     calls: live,
     events: isHub ? events : { add: ofQuestion },
-    // A client that answers itself what it can is told only of the rest.
+    // A client that is asked natively gets events only for unclaimed questions.
     announce: !isHub || settings.questions.via === 'native' ? 'unclaimed' : 'always',
-    // A client that has introduced itself has a place for questions that belong to no call.
+    // An initialized client can also receive questions outside of calls.
     needsHost: () => !isHub && session.owner.kind !== 'client',
     onOccupied: (occupied) => parts.onQuestions?.(occupied),
     standing: parts.standing,
@@ -248,7 +248,7 @@ function modelResponder(
   });
 }
 
-/** Whether the client said when it introduced itself that it can be asked this. */
+/** Whether the client declared the capability for this question when it initialized. */
 function declares(owner: Owner, { kind, params }: OpenInteraction): boolean {
   const declared = owner.kind === 'client' ? owner.client.capabilities[kind] : undefined;
   return isObject(declared) && (params['tools'] === undefined || declared['tools'] !== undefined);

@@ -1,9 +1,9 @@
-/** The kinds of sessions: what the client sees, and who the session belongs to. */
+/** The kinds of sessions: what the client sees, and who owns the session. */
 
-/** What the client of a session sees: all servers through the tools of the hub, or servers as they are. */
+/** What the client of a session sees: all servers through the hub tools, or servers natively. */
 export type View = { kind: 'hub' } | NativeView;
 
-/** One server as it is, or a group of them as if they were one. */
+/** One server, or a group of servers as one. */
 export type NativeView = { kind: 'direct'; server: string } | { kind: 'group'; group: string };
 
 export const HUB_VIEW: View = { kind: 'hub' };
@@ -23,7 +23,7 @@ export function isSameView(one: View, other: View): boolean {
   }
 }
 
-/** What a client said of itself. */
+/** What a client declared about itself. */
 export interface ClientRecord {
   protocolVersion: string;
   capabilities: Record<string, unknown>;
@@ -32,17 +32,17 @@ export interface ClientRecord {
 }
 
 export type Owner =
-  /** A client that has introduced itself, once for all of its requests. */
+  /** A client that has initialized once for all of its requests. */
   | { kind: 'client'; client: ClientRecord }
-  /** A connection whose client has not introduced itself: it describes itself with each request, if at all. */
+  /** A connection without `initialize`: the client describes itself with each request, if at all. */
   | { kind: 'connection' }
   /**
    * A named state of a principal, which clients that describe themselves with each request share. Earlier versions had
-   * one for all clients of a principal, without a name: the first client that comes back gives it its own.
+   * one unnamed state for all clients of a principal: the first client that returns gives it its name.
    */
   | { kind: 'state'; name?: string };
 
-/** The name of the client program. A state is that of a program (`program=<name>`), or the client has named it (`as=<name>`). */
+/** The name of the client program. A state is named after a program (`program=<name>`) or by the client (`as=<name>`). */
 export function programOf(owner: Owner): string | undefined {
   switch (owner.kind) {
     case 'client':
@@ -69,11 +69,11 @@ function decoded(name: string): string {
 export const CONSOLE_STATE = 'console';
 
 /**
- * Whether a session goes on without its client after a restart, even if none of its tasks does: what the client subscribed to
- * is collected for it, and the hub shows what a client of the servers themselves has left.
+ * Whether a session continues without its client after a restart, even without unfinished tasks: events of subscriptions
+ * are collected for it, and the hub shows what native clients have left.
  */
 export const resumes = ({ view, preferences }: { view: View; preferences?: unknown }): boolean =>
   view.kind !== 'hub' || preferences !== undefined;
 
-/** How the ids of sessions begin that belong to a connection, of which there is one. */
+/** The prefix of session ids that belong to a connection. */
 export const CONNECTION_SESSION = 'connection:';

@@ -6,17 +6,17 @@ import type { Session } from './session.ts';
 
 const NOBODY: ReadonlySet<Session> = new Set();
 
-/** The sessions that this gateway has now, and how they end. */
+/** The sessions in memory, and how they end. */
 export class LiveSessions {
   readonly #sessions = new Map<string, Session>();
-  /** Those of clients that see servers as they are, by whose they are. */
+  /** Native sessions by principal. */
   readonly #native = new Map<string, Set<Session>>();
-  /** Those of them that have questions. */
+  /** Native sessions with questions, by principal. */
   readonly #asking = new Map<string, Set<Session>>();
-  /** Sessions that are being ended for good: until that is done, there is no other with the same id. */
+  /** Sessions being ended for good; their ids cannot be reused until that is done. */
   readonly #endingById = new Map<string, Promise<void>>();
   readonly #closing = new Set<Promise<void>>();
-  /** Told when a session has ended here, so that a listener can let go of what it keeps for it. */
+  /** Called when a session has ended here, so that listeners release their state for it. */
   readonly onEnded = new Set<(session: Session, ending: Ending) => void>();
   readonly #store: Pick<Store, 'settled'>;
   readonly #log: Log;
@@ -43,7 +43,7 @@ export class LiveSessions {
     return this.#native.get(principal) ?? NOBODY;
   }
 
-  /** Whether one of these has questions; there may be thousands of them. */
+  /** Whether any of these has questions; there may be thousands of sessions. */
   anyNativeQuestions(principal: string): boolean {
     return (this.#asking.get(principal)?.size ?? 0) > 0;
   }
@@ -71,7 +71,7 @@ export class LiveSessions {
     return this.#sessions.delete(session.id);
   }
 
-  /** Ends a session for good: nobody will ask for what belongs to it. */
+  /** Ends a session for good and deletes its data. */
   async end(session: Session, reason: string): Promise<void> {
     const { id } = session;
     const earlier = this.#endingById.get(id);
@@ -89,14 +89,14 @@ export class LiveSessions {
     await this.#endingById.get(id)?.catch(() => {});
   }
 
-  /** Another gateway has the session: it ends here without another word. */
+  /** Another gateway owns the session: ends it here silently. */
   leave(session: Session): void {
     this.#finish(session, { by: 'successor', reason: 'another gateway has the session' })
       .then(async () => session.release())
       .catch((error: unknown) => this.#endFailed(session, error));
   }
 
-  /** Ends the session here, whatever fails. What is stored stays. */
+  /** Ends the session here even if something fails. Its stored data stays. */
   async abandon(session: Session, reason: string): Promise<void> {
     try {
       await this.#finish(session, { by: 'gateway', reason });
@@ -105,7 +105,7 @@ export class LiveSessions {
     }
   }
 
-  /** Ends all of them here. What is stored stays: the clients may come back to it. */
+  /** Ends all sessions here. Their stored data stays, for clients that return. */
   async closeAll(reason: string): Promise<void> {
     await Promise.allSettled([
       ...this.all().map(async (session) => {
@@ -120,13 +120,13 @@ export class LiveSessions {
   async #finish(session: Session, ending: Ending): Promise<void> {
     if (!this.#remove(session)) return;
     this.#log.info('session_destroying', { sessionId: session.id, reason: ending.reason });
-    // Its client must not hear how it ends here.
+    // Its client must not learn how it ends here.
     if (ending.by === 'successor') this.#tellEnded(session, ending);
     const closing = session.close(ending);
     this.#closing.add(closing);
     try {
       await closing;
-      // Open requests were answered when the session closed; those replies leave before the transports close.
+      // Open requests were answered when the session closed; send those replies before the transports close.
       if (ending.by === 'gateway') await this.repliesSent();
     } finally {
       this.#closing.delete(closing);
@@ -145,7 +145,7 @@ export class LiveSessions {
 
   /** Resolves when the replies to requests that were answered just now have been written. */
   async repliesSent(): Promise<void> {
-    // In the first turn each reply is built, and asks the store to keep what it tells; the last one writes it.
+    // In the first turn each reply is built and requests a store commit; in the last it is written.
     await nextTurn();
     await this.#store.settled().catch(() => {});
     await nextTurn();

@@ -3,20 +3,20 @@ import type { StoredPreferences, SubscriptionRecord, ServerPreferences } from '.
 
 /** Where the preferences of a client are stored. */
 export interface PreferenceStore {
-  /** A preference other than a subscription has changed, or the servers that any preference concerns. */
+  /** A preference other than a subscription has changed, or the set of servers with preferences. */
   changed: () => void;
   subscribed: (subscription: Omit<SubscriptionRecord, 'sessionId'>) => void;
   unsubscribed: (id: string) => void;
 }
 
 interface OfServer extends StoredPreferences {
-  /** The ids of the subscriptions by the address of the resource. */
+  /** Subscription ids by resource URI. */
   uris: Map<string, string>;
 }
 
 /**
- * What a client asked its servers for until it says otherwise; it is asked for again when the session goes on later. Each
- * subscription is stored by itself, so that a thousand of them do not mean a thousand writes of all the others.
+ * The subscriptions and log levels that a client has set on its servers; they are restored with the session. Each
+ * subscription is a separate record, so that adding one does not rewrite all the others.
  */
 export class Preferences {
   readonly #servers = new Map<string, OfServer>();
@@ -29,12 +29,12 @@ export class Preferences {
     }
   }
 
-  /** Brings back what an earlier run of the program left. */
+  /** Restores subscriptions after a restart. */
   restore(subscriptions: readonly SubscriptionRecord[]): void {
     for (const { id, server, uri } of subscriptions) this.#entry(server).uris.set(uri, id);
   }
 
-  /** The servers that the preferences concern. */
+  /** The servers with preferences. */
   get servers(): string[] {
     return [...this.#servers.keys()];
   }
@@ -53,7 +53,7 @@ export class Preferences {
     return this.#servers.get(server)?.logLevel;
   }
 
-  /** Whether the client hears of changes of any resource. */
+  /** Whether the client has any subscription. */
   get isSubscribed(): boolean {
     return [...this.#servers.values()].some(({ uris }) => uris.size > 0);
   }
@@ -62,7 +62,7 @@ export class Preferences {
     return this.#servers.get(server)?.uris.has(uri) === true;
   }
 
-  /** How many resources of a server it is subscribed to, if not to this one already. */
+  /** The number of subscriptions on a server, without this one. */
   othersThan(server: string, uri: string): number {
     const uris = this.#servers.get(server)?.uris;
     return uris === undefined || uris.has(uri) ? 0 : uris.size;
@@ -89,7 +89,6 @@ export class Preferences {
     this.#store.changed();
   }
 
-  /** What the client wants to hear of a server's log. */
   setLogLevel(server: string, logLevel: string): void {
     this.#entry(server).logLevel = logLevel;
     this.#store.changed();

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { Quota } from '../shared-limit.ts';
 
 interface PresenceParts {
-  /** The part of the session in the open requests of the whole gateway. */
+  /** The session's part of the gateway's open requests. */
   requests: Quota;
   requestsPerSession: number;
   /** Throws if the session has ended. */
@@ -11,11 +11,11 @@ interface PresenceParts {
   clock: Clock;
 }
 
-/** Whether the client of a session is there, and when it was last active. */
+/** Whether the client of a session is connected, and when it was last active. */
 export class Presence {
-  /** When something last happened in the session, for its client or by it. */
+  /** The last activity in the session, by its client or for it. */
   lastActiveAt: number;
-  /** When the client itself was last active: a request, or the end of a stream. */
+  /** The last activity of the client itself: a request, or the end of a stream. */
   clientActiveAt: number;
   #holds = 0;
   #requests = 0;
@@ -31,12 +31,12 @@ export class Presence {
     this.clientActiveAt = this.lastActiveAt = this.#parts.clock.now();
   }
 
-  /** Work for the client goes on, without the client. */
+  /** Work for the client continues without the client. */
   postponeIdle(): void {
     this.lastActiveAt = this.#parts.clock.now();
   }
 
-  /** A request of the client is at work until the returned function is called; there may only be so many. */
+  /** Counts a request of the client as open until the returned function is called. Throws beyond the limit. */
   beginRequest(): () => void {
     const { requests, requestsPerSession, assertOpen } = this.#parts;
     assertOpen();

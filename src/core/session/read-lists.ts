@@ -4,7 +4,7 @@ import type { Connection } from '../ports.ts';
 import { LISTS, type ListName } from './catalog.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 
-/** What a server can say has changed: its tools, its resources (templates included), or its prompts. */
+/** The lists whose changes a server can announce: tools, resources (including templates) and prompts. */
 export type ListKind = (typeof LISTS)[ListName]['capability'];
 
 export const LIST_KINDS: readonly ListKind[] = ['tools', 'resources', 'prompts'];
@@ -20,8 +20,8 @@ interface Reading {
 const NAMES = Object.keys(LISTS) as ListName[];
 
 /**
- * Remembers what the client of one server has read of that server's lists, so that it can be told which of them are
- * different when the server is back after a restart, or another server has taken its place.
+ * Remembers what a direct client has read of its server's lists, so that it can be told which lists are
+ * different after the server was restarted or replaced.
  */
 export class ReadLists {
   readonly #readings = new Map<ListName, Reading>();
@@ -30,7 +30,7 @@ export class ReadLists {
     return this.#readings.size === 0;
   }
 
-  /** The client has got this result for its request; only those for lists matter. */
+  /** Records a result that the client received; only list results matter. */
   record(method: string, params: Record<string, unknown>, result: Record<string, unknown>): void {
     const name = NAMES.find((each) => LISTS[each].method === method);
     if (name === undefined) return;
@@ -38,13 +38,13 @@ export class ReadLists {
     if (!Array.isArray(page)) return;
     const { cursor } = params;
     const reading = cursor === undefined ? { hash: emptyHash(), count: 0, next: undefined } : this.#readings.get(name);
-    // A page that does not follow the last one says nothing about the list as a whole.
+    // A page that does not follow the last one is useless for the comparison.
     if (reading === undefined || reading.next !== cursor) return;
     addTo(reading.hash, page);
     this.#readings.set(name, { ...reading, count: reading.count + page.length, next: result['nextCursor'] });
   }
 
-  /** Reads again, from the server that is there now, what the client has read; tells which kinds are different. */
+  /** Reads the same lists from the current server; returns which kinds are different. */
   async changedAt(
     connection: Connection,
     signal: AbortSignal,
@@ -58,7 +58,7 @@ export class ReadLists {
         capabilities[capability] === undefined
           ? []
           : await readAllPages(async (page) => connection.request(method, page, signal), method, key);
-      // Only now, because the client may have read it again meanwhile.
+      // Only now, because the client may have read the list again meanwhile.
       const reading = this.#readings.get(name);
       if (reading !== undefined && !isSame(reading, shown(name, items))) changed.add(capability);
     }

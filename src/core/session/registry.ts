@@ -14,7 +14,7 @@ export interface KnownServer {
 /** The servers that one principal can use. */
 export interface VisibleServers {
   get(name: string): KnownServer | undefined;
-  /** Throws when the principal has no server of that name. */
+  /** Throws if the principal has no server of that name. */
   require(name: string): KnownServer;
   list(): KnownServer[];
 }
@@ -25,7 +25,7 @@ export type Audience = { everyone: true } | { everyone: false; principal: string
 type Rules = Pick<CoreSettings, 'addServers' | 'allowServerChanges' | 'groups' | 'limits'>;
 
 /**
- * All servers of the gateway. Those of the config file are shared by all principals; a server that a client added
+ * All servers of the gateway. Servers of the config file are shared by all principals; a server that a client added
  * belongs to the principal of that client. Names are unique for each principal: while the config file has a server or a
  * group of a name, a client-added server of that name is hidden. Only client-added servers are stored.
  */
@@ -52,7 +52,7 @@ export class ServerRegistry {
     for (const [name, config] of configured) this.#shared.set(name, { name, config, addedBy: 'config file' });
   }
 
-  /** With `sees`, only those of the shared servers for which that holds. */
+  /** With `sees`, only shared servers for which it returns true. */
   of(principal: string, sees?: (server: string) => boolean): VisibleServers {
     if (sees !== undefined) return this.#visibleTo(principal, sees);
     const known = this.#visible.get(principal);
@@ -81,7 +81,7 @@ export class ServerRegistry {
     return { get, require, list };
   }
 
-  /** The servers that clients of other principals added, and that those see. */
+  /** The servers that clients of other principals added and that those principals see. */
   addedByOthers(principal: string): (KnownServer & { principal: string })[] {
     return [...this.#added].flatMap(([owner, servers]) =>
       owner === principal ? [] : this.#visibleOf(servers).map((server) => ({ ...server, principal: owner })),
@@ -176,8 +176,8 @@ export class ServerRegistry {
   }
 
   /**
-   * Who sees a server that another gateway has stored or removed; nobody where the config file has one of that name, which
-   * may be newer than that of the other gateway.
+   * The audience of a server that another gateway has stored or removed; empty if the config file has a server of that name, which
+   * may be newer than the other gateway's config.
    */
   audienceOfStored({ owner, name }: Pick<ServerRecord, 'owner' | 'name'>): Audience | undefined {
     if (this.#endpointNamed(name) !== undefined) return undefined;
@@ -218,7 +218,7 @@ function serverKey(owner: string, name: string): string {
   return `${encodeURIComponent(owner)}/${name}`;
 }
 
-/** Whose server a key names. */
+/** The owner and name in a key. */
 export function partsOf(key: string): { owner: string; name: string } {
   const end = key.indexOf('/');
   return { owner: decodeURIComponent(key.slice(0, end)), name: key.slice(end + 1) };

@@ -13,22 +13,22 @@ interface RestorerParts {
   store: Pick<Store, 'problem'>;
   claims: Claims;
   sessions: LiveSessions;
-  /** Composes a session of what is stored of it. */
+  /** Composes a session from its stored record. */
   compose: (record: SessionRecord, claimed: ClaimedSession) => Session;
-  /** What the sessions of a principal may keep in memory. */
+  /** The memory budget of a principal. */
   memoryOf: (principal: string) => Budget;
   isClosing: () => boolean;
-  /** When the gateway began. */
+  /** When the gateway started. */
   startedAt: () => number;
   settings: CoreSettings;
   log: Log;
   clock: Clock;
 }
 
-/** Brings back sessions of an earlier run, or of another gateway, that the store holds. */
+/** Restores stored sessions of an earlier process or of another gateway. */
 export class Restorer {
   readonly #parts: RestorerParts;
-  /** Those that are being loaded. */
+  /** Sessions being restored. */
   readonly #restoring = new Map<string, Promise<Session | undefined>>();
 
   constructor(parts: RestorerParts) {
@@ -44,9 +44,9 @@ export class Restorer {
     while (this.#restoring.has(id)) await this.#restoring.get(id)?.catch(() => {});
   }
 
-  /** A session of an earlier run, when its own client comes back to it. */
+  /** Restores a stored session when its client returns. */
   async restore(id: string, principal: string): Promise<Session | undefined> {
-    // Without a wait where there is nothing to wait for: two requests in one turn must share one attempt.
+    // No await if there is nothing to wait for: two requests in one turn must share one attempt.
     while (this.#restoring.has(id)) await this.#restoring.get(id);
     const live = this.#parts.sessions.get(id);
     if (live !== undefined) return live.principal === principal ? live : undefined;
@@ -60,7 +60,7 @@ export class Restorer {
     }
   }
 
-  /** A session that cannot be restored does not affect others; its client may come back for it. */
+  /** Logs a failure instead of throwing, so that one session does not affect others; its client may retry. */
   async restoreIfPossible(id: string, principal: string): Promise<boolean> {
     const { store, log } = this.#parts;
     try {
@@ -84,7 +84,7 @@ export class Restorer {
         await claimed.release();
         return undefined;
       }
-      // The next client on such a connection is taken for the same one only soon after the program has ended.
+      // A new client on such a connection counts as the same one only soon after the process ended.
       const isStale = record.lastActiveAt + settings.sessions.idleMs <= startedAt();
       if (isStale && id.startsWith(CONNECTION_SESSION)) {
         claimed.erase();
@@ -93,7 +93,7 @@ export class Restorer {
       return await this.#restored(record, claimed, assertOwned);
     } catch (error) {
       const half = sessions.get(id);
-      // Its timers and connections, and its part in the limits.
+      // Release its timers, connections and limits.
       if (half) await sessions.abandon(half, 'the session could not be restored');
       await claimed.release();
       if (error instanceof GatewayError || error instanceof ClaimLost) throw error;
@@ -118,11 +118,11 @@ export class Restorer {
     return session;
   }
 
-  /** Nothing is read that could not be held. */
+  /** Trims the stored session so that it fits into memory. */
   async #makeFit({ id: sessionId, principal }: SessionRecord, claimed: ClaimedSession): Promise<Trimmed> {
     const { settings, clock, log, memoryOf } = this.#parts;
     const { limits, tasks } = settings;
-    // In the store, texts may take twice as much as in memory: quotes and line ends are escaped.
+    // Stored strings may be twice as long as in memory, because quotes and line ends are escaped.
     const trimmed = await claimed.trim(2 * limits.sessionBytes, clock.now() + tasks.keepMs);
     if (trimmed.events + trimmed.questions + trimmed.tasks > 0) {
       log.warn('session_too_large', { sessionId, limit: 'limits.sessionBytes', ...trimmed });

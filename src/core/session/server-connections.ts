@@ -23,7 +23,7 @@ import type { Preferences } from './preferences.ts';
 import { LIST_KINDS, ReadLists, type ListKind } from './read-lists.ts';
 import type { KnownServer, VisibleServers } from './registry.ts';
 
-/** A client that was asked to open a page hears that it has been used. */
+/** Tells a client that was asked to open a page that the sign-in is done. */
 const SIGN_IN_DONE = 'notifications/elicitation/complete';
 
 export type NotificationListener = (
@@ -39,9 +39,9 @@ interface ServerConnectionsParts {
   backends: Backends;
   preferences: Preferences;
   interactions: InteractionRouter;
-  /** Absent where the client has no place for events. */
+  /** Absent if the client has no event log. */
   events: EventSink | undefined;
-  /** Absent if nobody is notified. */
+  /** Absent without notification targets. */
   notifier: SessionNotifier | undefined;
   settings: CoreSettings;
   budget: Budget;
@@ -49,36 +49,36 @@ interface ServerConnectionsParts {
   clock: Clock;
 }
 
-/** The session whose connections these are. */
+/** The session that owns the connections. */
 interface SessionOfConnections {
-  /** Whether its client may know of the server. */
+  /** Whether the server is visible to its client. */
   sees: (server: string) => boolean;
-  /** The tools of a server that its client may know of. */
+  /** The tools of a server that are visible to its client. */
   toolsFor: (server: string, tools: ListItem[]) => ListItem[];
   readonly ended: boolean;
   /** Throws if it has ended. */
   assertOpen: () => void;
-  /** Whether a server may ask for the folders of its client. */
+  /** Whether a server may ask the client for its roots. */
   offersRoots: (server: string) => boolean;
   ask: (server: string, question: IncomingQuestion) => Promise<Answer>;
-  /** Ends what cannot go on without the server, and tells how much that was. */
+  /** Ends everything that cannot continue without the server; returns counts of what was lost. */
   serverLost: (server: string, message: string) => Record<string, number>;
 }
 
-/** The connections of one session to its servers, with the lists and the recent messages of these. */
+/** The connections of one session to its servers, with their lists and recent messages. */
 export class ServerConnections {
-  /** Told of every notification of a server as it came. */
+  /** Called with every raw notification of a server. */
   readonly onNotification = new Set<NotificationListener>();
-  /** What the client of one server has read of that server's lists. */
+  /** What a direct client has read of its server's lists. */
   readonly readLists = new ReadLists();
-  /** Notified when lists that the client has read are different at a server that came back, or was replaced. */
+  /** Called when lists that the client has read differ after a restart or replacement of the server. */
   readonly onListsChanged = new Set<(kind: ListKind) => void>();
-  /** Notified when a server is there, for the first time or again. */
+  /** Called when a server is connected, for the first time or again. */
   readonly onArrived = new Set<(server: string, arrival: Arrival) => void>();
   /** Ids of the sign-ins that the client was shown, by server. */
   readonly #signInsShown = new Map<string, Set<string>>();
   readonly #attachments = new Map<string, Attachment>();
-  /** Connections that are not kept yet. */
+  /** Trial connections that are not attached yet. */
   readonly #trials = new Set<Connection>();
   readonly #parts: ServerConnectionsParts;
   readonly #session: SessionOfConnections;
@@ -88,7 +88,7 @@ export class ServerConnections {
     this.#session = session;
   }
 
-  /** What the session has of a server, made on first use. */
+  /** The attachment to a server, created on first use. */
   attachment(server: string): Attachment {
     const existing = this.#attachments.get(server);
     if (existing && this.#session.sees(server)) return existing;
@@ -122,7 +122,7 @@ export class ServerConnections {
     return shown.flatMap(([, attachment]) => items(attachment)).toSorted((a, b) => a.timestamp - b.timestamp);
   }
 
-  /** Connects to a server that may not be configured, or not like this. It counts only once it is kept. */
+  /** Connects to a server with a config that is not in use yet. The connection is attached only by `keep`. */
   async tryServer(
     server: string,
     config: ServerConfig,
@@ -146,7 +146,7 @@ export class ServerConnections {
     const keep = async (): Promise<void> => {
       const { servers, interactions, log } = this.#parts;
       this.#trials.delete(connection);
-      // The session may have ended, the server may be gone again, or somebody may have been faster.
+      // The session may have ended, the server may have been removed again, or another attempt may have been faster.
       const wanted = !this.#session.ended && servers.get(server)?.config === config;
       if (!wanted || this.#attachments.has(server)) {
         await connection.close();
@@ -156,7 +156,7 @@ export class ServerConnections {
       this.#attachments.set(server, attachment);
       interactions.serverUsed(server);
       attachment.connected('first', info);
-      // The client may have changed its mind while the server was tried.
+      // The preferences may have changed during the trial.
       const { uris } = preferences.of(server);
       await Promise.all([
         ...uris.filter((uri) => !tried.includes(uri)).map(async (uri) => connection.subscribe(uri)),
@@ -168,14 +168,14 @@ export class ServerConnections {
     return { info, tools, keep };
   }
 
-  /** From now on the session has nothing of this server; returns what it had, which the caller closes. */
+  /** Removes the attachment to a server; the caller closes it. */
   detach(server: string): Attachment | undefined {
     const attachment = this.#attachments.get(server);
     this.#attachments.delete(server);
     return attachment;
   }
 
-  /** The same of all servers, and of those that are being tried. */
+  /** Removes all attachments and trial connections; the caller closes them. */
   detachAll(): { attached: [server: string, Connection][]; trials: Connection[] } {
     const attached = this.all();
     this.#attachments.clear();
@@ -209,13 +209,13 @@ export class ServerConnections {
     for (const listener of this.onNotification) listener(server, ...notification);
   }
 
-  /** The client was shown where to sign in. */
+  /** The client was shown a sign-in link. */
   signInShown({ server, id }: Pick<SignIn, 'server' | 'id'>): void {
     const shown = this.#signInsShown.get(server) ?? new Set();
     this.#signInsShown.set(server, shown.add(id));
   }
 
-  /** Tells the client that it need not sign in any more, and makes a connection that waits for that: `true` if there was one. */
+  /** Tells the client that the sign-in is done, and connects a server that waited for it: `true` if there was one. */
   async accountChanged(server: string): Promise<boolean> {
     const shown = this.#signInsShown.get(server) ?? [];
     this.#signInsShown.delete(server);
@@ -227,12 +227,12 @@ export class ServerConnections {
     return true;
   }
 
-  /** Notifies the client of a group that it has other servers now. */
+  /** Notifies a group client that its set of servers has changed. */
   notifyListsChanged(): void {
     for (const kind of LIST_KINDS) for (const notify of this.onListsChanged) notify(kind);
   }
 
-  /** What the client has read may be out of date: the server restarted, or this is another one of that name. */
+  /** The lists that the client has read may be outdated: the server restarted or was replaced. */
   async #tellListChanges(server: string, attachment: Attachment): Promise<void> {
     if (this.readLists.isEmpty) return;
     const { settings, log, clock } = this.#parts;

@@ -1,4 +1,4 @@
-/** Told of the calls and questions of one session as they begin, change and end: the history, and the audit record. */
+/** Receives the calls and questions of one session as they start, change and end; implemented by history and audit record. */
 
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallReply } from '../call/request.ts';
@@ -8,7 +8,7 @@ import type { Interaction, OpenInteraction, SettledInteraction } from '../intera
 import type { Progress } from '../ports.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 
-/** What is told of the session itself. */
+/** The description of the session. */
 export interface RecordedSession {
   id: string;
   principal: string;
@@ -17,11 +17,11 @@ export interface RecordedSession {
   program: () => string | undefined;
 }
 
-/** Who answered a question, and by which way; without a principal that of the session. */
+/** Who answered a question, and how; the principal defaults to that of the session. */
 export interface Answerer<Via = AnsweredBy['via']> {
   via: Via;
   principal?: string | undefined;
-  /** Of the rule or the model. */
+  /** The name of the rule or the model. */
   name?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface QuestionEnd {
   status: SettledInteraction['status'];
   /** Why there is no answer. */
   reason: string | undefined;
-  /** Whose answer or refusal it was. */
+  /** Who answered or refused. */
   by: Answerer | undefined;
 }
 
@@ -38,23 +38,23 @@ export interface SessionListener {
   callProgressed(call: LiveCall, progress: Progress): void;
   /** A call became a task. */
   callPromoted(call: LiveCall, taskId: string): void;
-  /** A call that is no task was answered. */
+  /** A call that is not a task was answered. */
   callEnded(call: LiveCall, reply: Exclude<CallReply, { kind: 'task' }>): void;
-  /** Another gateway has the session: nobody here knows how the call ends. */
+  /** Another gateway owns the session: the outcome of the call is unknown here. */
   callLeft(call: LiveCall): void;
-  /** A call of an earlier run of the program goes on as a task, or turns out to have failed. */
+  /** A call from before a restart continues as a task, or turns out to have failed. */
   taskRestored(task: WorkingTask): CallRecord | undefined;
   taskEnded(task: EndedTask): void;
-  /** A question is there, or has changed. `presented`: its client is being asked. `restored`: it is of an earlier run. */
+  /** A question has arrived or changed. `presented`: its client is being asked. `restored`: it is from before a restart. */
   questionChanged(interaction: OpenInteraction, presented: boolean, restored: boolean): void;
-  /** An answer has come, and is being stored. */
+  /** An answer has arrived and is being stored. */
   questionAnswered(id: string, by: Answerer): void;
   questionEnded(interaction: Interaction, end: QuestionEnd): void;
-  /** The session has ended here; what goes on in it is told by its next owner. */
+  /** The session has ended here; its next owner reports what continues. */
   leave(): void;
 }
 
-/** Tells both; without any cost if there is only one, or none. */
+/** Combines two listeners; costs nothing if one or both are absent. */
 export function bothListeners(
   one: SessionListener | undefined,
   other: SessionListener | undefined,

@@ -45,12 +45,12 @@ export class Session {
   readonly principal: string;
   /** The servers that the principal can use. */
   readonly servers: VisibleServers;
-  /** What the tokens of its requests allow; absent without access rules. */
+  /** The access granted by the tokens of its requests; absent without access rules. */
   readonly access: SessionAccess | undefined;
   readonly quotas: SessionQuotas;
   readonly clock: Clock;
   readonly observed: Observed;
-  /** What it may keep in memory. */
+  /** Its memory budget. */
   readonly budget: Budget;
   readonly events: EventLog;
   readonly tasks: TaskBook;
@@ -60,14 +60,14 @@ export class Session {
   readonly connections: ServerConnections;
   readonly createdAt: number;
   readonly view: View;
-  /** Signs what the client carries for the session from one request to the next. */
+  /** Signs the state that the client carries between requests. */
   readonly key: string;
-  /** What its client asked of servers until it says otherwise. */
+  /** The subscriptions and log levels that its client has set. */
   readonly preferences: Preferences;
-  /** Notified when a token is used that allows something else than the last one. */
+  /** Called when a token grants different access than the last one. */
   readonly onAccessChanged = new Set<() => void>();
   #owner: Owner;
-  /** Whether its client is there. */
+  /** Whether its client is connected. */
   readonly presence: Presence;
   #open = true;
   #comesBack = false;
@@ -124,7 +124,7 @@ export class Session {
         backends: parts.backends,
         preferences: this.preferences,
         interactions: work.interactions,
-        // Clients of the servers themselves hear of what these say as it is, and of those that come and go by their lists.
+        // Native clients get server notifications directly, and learn of added and removed servers through list changes.
         events: this.view.kind === 'hub' ? work.events : undefined,
         notifier: work.notifier,
         settings,
@@ -136,49 +136,49 @@ export class Session {
     );
   }
 
-  /** Whether its client may know of the server. */
+  /** Whether the server is visible to its client. */
   sees(server: string): boolean {
     return this.access === undefined || this.access.sees(server);
   }
 
-  /** Whether its client may know of what belongs to a call of this tool. */
+  /** Whether its client may see calls of this tool and what belongs to them. */
   mayCall(server: string, tool: string): boolean {
     return this.access === undefined || this.access.mayCall(server, tool);
   }
 
-  /** A task that its client may know of. */
+  /** The task, if it is visible to its client. */
   findTask(id: string): Task | undefined {
     const task = this.tasks.find(id);
     return task && this.mayCall(task.server, task.tool) ? task : undefined;
   }
 
-  /** The tools of a server that its client may know of. */
+  /** The tools of a server that are visible to its client. */
   toolsFor<T extends ListItem>(server: string, tools: T[]): T[] {
     const { access } = this;
     return access === undefined ? tools : tools.filter(({ name }) => access.mayCall(server, String(name)));
   }
 
-  /** Its client uses a token that allows something else than the last one. */
+  /** Its client uses a token that grants different access than the last one. */
   #accessChanged(): void {
     this.save();
-    // First on the streams that are open, since these end with the change.
+    // First on the open streams, which end with the change.
     this.connections.notifyListsChanged();
     for (const changed of this.onAccessChanged) changed();
   }
 
-  /** What the history and the audit record tell of it. */
+  /** The description of the session for history and audit record. */
   get recorded(): RecordedSession {
     const { id, principal, view } = this;
     const isConsole = this.#owner.kind === 'state' && this.#owner.name === CONSOLE_STATE;
     return { id, principal, view: isConsole ? 'console' : view.kind, program: () => this.program };
   }
 
-  /** The name of the client program, as far as it is known. */
+  /** The name of the client program, if known. */
   get program(): string | undefined {
     return programOf(this.#owner);
   }
 
-  /** Brings back what an earlier run of the program left of this session, and goes on with what can go on. */
+  /** Restores the session after a restart and resumes what can continue. */
   restore({ tasks, questions, events, subscriptions }: StoredSession): void {
     const { after } = this.#parts.store;
     if (after !== undefined) continueFrom(after);
@@ -187,11 +187,11 @@ export class Session {
     this.tasks.restore(tasks);
     const atWork = this.tasks.atWork();
     const resumable = new Set(atWork.filter((task) => task.checkpoint !== undefined).map(({ id }) => id));
-    // The hub may have told of them before.
+    // The hub may have announced them before.
     this.interactions.restore(questions, (taskId) => resumable.has(taskId), { announced: this.view.kind === 'hub' });
     for (const task of atWork) {
       this.calls.resume(task, (server) => this.connection(server));
-      // A call that waits for a person: its client waited with a request that is gone, and finds it again with the same call.
+      // A call that waits for a person: its client's request is gone, and the client finds it again by repeating the call.
       if (waitsForPerson(task.checkpoint) && !task.exposed && this.view.kind !== 'hub')
         this.tasks.setAbandoned(task.id, true);
     }
@@ -200,7 +200,7 @@ export class Session {
     for (const server of this.preferences.servers) this.#restorePreferences(server);
   }
 
-  /** Connects to a server that the client wanted to be notified by, unless it cannot see the server any more. */
+  /** Connects to a server on which the client has preferences, if the server is still visible. */
   #restorePreferences(server: string): void {
     const isGroup = this.view.kind === 'group';
     if (isGroup && !this.shown.includes(server)) this.preferences.forget(server);
@@ -209,18 +209,18 @@ export class Session {
     if (isWanted && this.servers.get(server)) this.connectInBackground(server);
   }
 
-  /** Changes who the session belongs to: a client introduces itself, or names an unnamed state. */
+  /** Changes the owner of the session: a client initializes, or names an unnamed state. */
   setOwner(owner: Owner): void {
     this.#owner = owner;
     this.save();
   }
 
-  /** Stores what the session is, and when it was last active. */
+  /** Stores the session record. */
   save(): void {
     this.#parts.store.put('session', this.record);
   }
 
-  /** Deletes everything that is stored of the session. */
+  /** Deletes all stored data of the session. */
   erase(): void {
     this.#parts.store.erase();
   }
@@ -230,7 +230,7 @@ export class Session {
     await this.#parts.store.release();
   }
 
-  /** Resolves when everything of this session is stored that the client may be told. */
+  /** Resolves when all changes of the session are stored, so that the client may be told of them. */
   settled(): Promise<void> {
     return this.#parts.store.settled();
   }
@@ -243,24 +243,24 @@ export class Session {
     return this.#owner;
   }
 
-  /** The client, if it has introduced itself. */
+  /** The client, if it has initialized. */
   get client(): ClientRecord | undefined {
     return this.#owner.kind === 'client' ? this.#owner.client : undefined;
   }
 
-  /** Starts connecting to the servers that do not wait for their first use; nobody waits for it. */
+  /** Starts to connect to eager servers, in the background. */
   connectEager(): void {
     if (this.view.kind !== 'hub') for (const server of this.shown) this.connectInBackground(server);
     else
       for (const server of this.servers.list()) if (this.#isEager(server.config)) this.connectInBackground(server.name);
   }
 
-  /** The servers that its client sees as they are, in an order that does not change. */
+  /** The servers that its client sees natively, in a stable order. */
   get shown(): string[] {
     return shownServers(this.view, () => this.servers.list().map(({ name }) => name), this.#parts.settings);
   }
 
-  /** Whether its client gets the tools of the hub: those alone, or beside the tools of the servers. */
+  /** Whether its client gets the hub tools, alone or beside the tools of servers. */
   get hasHubTools(): boolean {
     return hasHubTools(this.view, this.#owner, this.#parts.settings);
   }
@@ -285,23 +285,23 @@ export class Session {
     this.#parts.log[level]('session_server_connect_failed', { sessionId: this.id, server, error: messageOf(error) });
   }
 
-  /** Its principal has signed in at the server: a connection that waits for that is made now. */
+  /** Its principal has signed in to the server: connects a connection that waited for it. */
   accountChanged(server: string): void {
     this.connections.accountChanged(server).then(
       (isNew) => {
-        // A group reads the lists itself, and tells what has changed.
+        // A group reads the lists itself and reports changes.
         if (isNew && this.view.kind === 'direct' && this.sees(server)) this.connections.notifyListsChanged();
       },
       (error: unknown) => this.#connectFailed(server, error),
     );
   }
 
-  /** The connection to a configured server, made on first use. */
+  /** The connection to a configured server, created on first use. */
   connection(server: string): Connection {
     return this.connections.attachment(server).connection;
   }
 
-  /** Passes a request on to a server as it is. The rules cannot be applied to a call that is not well-formed, which is therefore refused. */
+  /** Relays a request to a server unchanged. A malformed call is refused if there are rules, which cannot be applied to it. */
   async relay(server: string, request: OutgoingRequest): Promise<Record<string, unknown>> {
     const { method } = request;
     if ((this.#work.gate !== undefined || this.access !== undefined) && method === 'tools/call') {
@@ -316,7 +316,7 @@ export class Session {
     return { ...result, tools: this.toolsFor(server, tools.filter(isObject)) };
   }
 
-  /** A request to a server other than a tool call, which counts as one. Throws if there may be no other now. */
+  /** Counts a request other than a tool call towards the call quotas. Throws if a quota is exceeded. */
   asCall<T>(work: () => Promise<T>): Promise<T> {
     const end = this.#parts.own?.beginCall();
     return end === undefined ? work() : work().finally(end);
@@ -326,18 +326,18 @@ export class Session {
     return this.connections.attachment(server).catalog;
   }
 
-  /** A client without a session says what it wants to hear with each request, and asks again after a restart. */
+  /** A client without a session declares its preferences with each request, and repeats them after a restart. */
   get #keepsPreferences(): boolean {
     return this.view.kind === 'hub' || this.#owner.kind === 'client';
   }
 
-  /** Asks a server to tell of changes of a resource, also after a restart of either program. */
+  /** Subscribes to a resource; the subscription survives restarts of the gateway and of the server. */
   async subscribe(server: string, uri: string, signal?: AbortSignal): Promise<Record<string, unknown>> {
     const { subscriptionsPerServer } = this.#parts.settings.limits;
     if (this.preferences.othersThan(server, uri) >= subscriptionsPerServer) {
       throw new GatewayError(
         'TOOL_ERR_LIMIT',
-        `this session has ${subscriptionsPerServer} subscriptions at '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,
+        `this session has ${subscriptionsPerServer} subscriptions on '${server}' (limits.subscriptionsPerServer); unsubscribe from some`,
       );
     }
     const result = await this.connection(server).subscribe(uri, signal);
@@ -350,7 +350,7 @@ export class Session {
     return this.connection(server).unsubscribe(uri, signal);
   }
 
-  /** Ends this session's dealings with a server that was removed, or replaced by another one of that name. */
+  /** Detaches from a server that was removed or replaced. */
   async detach(server: string, { reason, replaced }: { reason: string; replaced: boolean }): Promise<void> {
     if (!replaced) this.preferences.forget(server);
     this.#work.gate?.remembered.forget(server);
@@ -388,7 +388,7 @@ export class Session {
 
   /**
    * Whether the session is in use: by an open request or stream, by a call or task, or by a question that its client may have
-   * seen. What a server asks after the client has left does not count, else a server could keep the session forever.
+   * seen. Questions that arrive after the client has left do not count, or a server could keep the session forever.
    */
   get busy(): boolean {
     const { isAttended, clientActiveAt } = this.presence;
@@ -419,12 +419,12 @@ export class Session {
       ]);
     }
     this.#work.recorder?.leave();
-    // Nothing of it is used any more.
+    // Nothing uses it any more.
     this.budget.close();
     this.events.release();
   }
 
-  /** Tells which servers keep something for later. */
+  /** Returns the servers that keep tasks for later. */
   #closeParts(ending: Ending): Set<string> {
     const kept = this.calls.close(ending);
     this.tasks.close();
@@ -443,23 +443,23 @@ export class Session {
 
   /** Resolves with the answer to a question of a server; rejects with the reason why there will be none. */
   async ask(server: string, question: IncomingQuestion): Promise<Answer> {
-    // Nobody else knows in which folders a client works; that there are none is the truth of all others.
+    // Only the client knows its roots; for all other sessions the correct answer is an empty list.
     if (question.kind === 'roots' && !this.#tellsRoots(server, question.callId)) return { roots: [] };
     return this.interactions.ask(server, this.view.kind === 'group' ? namingAsker(server, question) : question);
   }
 
-  /** Whether a server may ask for the folders of the client. */
+  /** Whether a server may ask the client for its roots. */
   offersRoots(server: string): boolean {
     return this.view.kind !== 'hub' && (this.#owner.kind !== 'client' || this.#tellsRoots(server));
   }
 
   #tellsRoots(server: string, callId?: string): boolean {
-    // All servers of a hub client share it; none of them is to know its folders.
+    // All servers share a hub client; none of them should learn its roots.
     if (this.view.kind === 'hub') return false;
     return this.client?.capabilities['roots'] !== undefined || this.interactions.tellsRoots(server, callId);
   }
 
-  /** Ends what cannot go on without the server, and tells how much that was. */
+  /** Ends everything that cannot continue without the server; returns counts of what was lost. */
   serverLost(server: string, message: string): Record<string, number> {
     const invalidatedTasks = this.calls.serverLost(server, message);
     const reject = (kind: InteractionKind): number =>
@@ -475,7 +475,7 @@ export class Session {
   }
 }
 
-/** The client of a group shows the gateway as the one who asks; a person has to know which server it is. */
+/** A group client shows the gateway as the asker; the person must know which server asks. */
 function namingAsker(server: string, question: IncomingQuestion): IncomingQuestion {
   const { kind, params } = question;
   const { message } = params;
@@ -483,7 +483,7 @@ function namingAsker(server: string, question: IncomingQuestion): IncomingQuesti
   return { ...question, params: { ...params, message: `${server}: ${message}` }, ownMessage: message };
 }
 
-/** What a client says of itself is kept as long as its session. */
+/** The limit on what a client declares about itself, which is kept as long as its session. */
 const MAX_CLIENT_BYTES = 65_536;
 
 function assertShort(owner: Owner): void {

@@ -279,7 +279,7 @@ describe('questions', () => {
     const { backends, join } = setUp();
     const [one] = [join(), join()];
     await one?.connection.ready();
-    await expect(backends.last.ask(FORM)).rejects.toThrow('no session has an open request at this server');
+    await expect(backends.last.ask(FORM)).rejects.toThrow('no session has an open request to this server');
   });
 
   test('S-1: outside of calls go to a session that has the server for itself', async () => {

@@ -1,13 +1,13 @@
 /**
  * Lets the sessions of one principal share a connection to a server (`share: 'principal'` in its config), so that fifty
- * sessions do not start fifty child processes. To a session, its share looks like a connection of its own.
+ * sessions do not start fifty child processes. To a session, its share looks like a private connection.
  *
- * - The connection is made on first use and closed when the last session leaves.
+ * - The connection is opened on first use and closed when the last session leaves.
  * - A question of a known call goes to the session that made the call. Any other question goes to the sessions whose
  *   requests may have asked it (see `SharedQuestion`).
  * - Notifications and logs go to all sessions; changes of a resource only to those that subscribed to it.
  * - The server is asked for each subscription once, and for the most verbose log level that any session wants.
- * - A session that leaves takes only its own calls along. When the server is lost, all sessions are told.
+ * - A session that leaves stops only its own calls. When the server is lost, all sessions are notified.
  */
 
 import { systemClock, type Clock } from '../../lib/clock.ts';
@@ -46,7 +46,7 @@ export function shareConnections(backends: Backends, log: Log, clock: Clock = sy
   return {
     connect: (server, config, sink, traits) => {
       if (config.share !== 'principal') return backends.connect(server, config, sink, traits);
-      // A server learns when it is connected whether it may ask for roots, so only sessions that agree on that share it.
+      // The `roots` capability is declared when connecting, so only sessions that agree on it share a connection.
       const key = JSON.stringify([traits.principal, server, traits.addedBy, traits.roots, config]);
       const { logLevel } = traits.preferences;
       const preferences: ServerPreferences = { uris: [], ...(logLevel !== undefined && { logLevel }) };
@@ -76,7 +76,7 @@ class SharedServer implements ConnectionSink {
   readonly #members = new Set<SharedConnection>();
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #questions = new Set<SharedQuestion>();
-  /** A session that left wants to go on with the server's session later. */
+  /** A session that left will resume the server's session later. */
   #keepSession = false;
   readonly #server: string;
   readonly #log: Log;
@@ -184,7 +184,7 @@ class SharedServer implements ConnectionSink {
     const owner = question.callId === undefined ? undefined : this.#ownerOf(question.callId);
     const asked = (owner ? [owner] : this.#mayHaveAsked(question)).filter((member) => !member.closed);
     const [first, ...others] = asked;
-    if (first === undefined) throw new Error('no session has an open request at this server, so no client can answer');
+    if (first === undefined) throw new Error('no session has an open request to this server, so no client can answer');
     if (others.length === 0) return first.sink.question(question);
     const shared = new SharedQuestion(question, asked);
     this.#questions.add(shared);
@@ -325,7 +325,7 @@ class SharedConnection implements Connection, Member {
     return signal === undefined ? this.#left.signal : AbortSignal.any([signal, this.#left.signal]);
   }
 
-  /** Others may have connected it before; to this session it is the first time. */
+  /** Others may have connected before; for this session it is the first time. */
   #meet(): void {
     if (this.#met) return;
     const { status } = this.#shared.connection;
@@ -344,7 +344,7 @@ class SharedConnection implements Connection, Member {
     }
   }
 
-  /** A call is waited for when the session leaves, so that its cancellation reaches the server. */
+  /** A leaving session waits for the call, so that its cancellation reaches the server. */
   async #run({ id }: OutgoingCall, work: () => Promise<CallOutcome>): Promise<CallOutcome> {
     if (this.closed) return { kind: 'unreachable', reason: 'the connection is closed' };
     this.#meet();

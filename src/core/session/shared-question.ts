@@ -4,17 +4,17 @@ import type { Answer } from '../interaction/interaction.ts';
 /** A session that shares the server. */
 export interface Member {
   readonly sink: ConnectionSink;
-  /** Its requests that have no answer yet: calls by their ids, then all others. */
+  /** Its open requests: calls by id, then all others. */
   readonly calls: Pick<ReadonlySet<string>, 'has' | 'size'>;
   readonly others: ReadonlySet<string | symbol>;
 }
 
-/** The question as one session has it. */
+/** The question in one session. */
 interface Part {
   sink: ConnectionSink;
-  /** The calls of this session that may have asked when the question came. */
+  /** The calls of this session that may have asked when the question arrived. */
   calls: string[];
-  /** The requests of this session that may have asked and have not ended; `undefined` where nothing names the requests. */
+  /** The open requests of this session that may have asked; `undefined` if the question names no requests. */
   open: Set<string | symbol> | undefined;
   /** Aborted when the question is no longer for this session. */
   withdrawn: AbortController;
@@ -24,8 +24,8 @@ interface Part {
 
 /**
  * A question that requests of several sessions may have asked. Each of these sessions is asked, the first answer counts,
- * and the question is withdrawn from a session when none of its requests can have asked it any more. To each session, the
- * requests of the others are requests that it knows nothing of.
+ * and the question is withdrawn from a session when none of its requests can have asked it any more. Each session treats the
+ * requests of the others as unknown requests.
  */
 export class SharedQuestion {
   readonly #question: IncomingQuestion;
@@ -83,7 +83,7 @@ export class SharedQuestion {
     };
   }
 
-  /** At once, so that no two sessions are told that their answer counts. */
+  /** Synchronous, so that only one session is told that its answer counts. */
   #answeredBy(part: Part): void {
     for (const { withdrawn } of this.#parts) {
       if (withdrawn !== part.withdrawn) withdrawn.abort(new Error('answered in another session'));

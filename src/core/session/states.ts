@@ -6,13 +6,13 @@ import type { LiveSessions } from './live-sessions.ts';
 import type { Restorer } from './restorer.ts';
 import type { Session } from './session.ts';
 
-/** The state of a client that has no session in the protocol. */
+/** The state of a client whose protocol has no sessions. */
 export interface StateAddress {
   principal: string;
   view: View;
   /** Which of the principal's states it is; without a colon. */
   name: string;
-  /** What the token of the client says, as far as the configuration asks. */
+  /** The facts of the client's token. */
   facts?: TokenFacts | undefined;
 }
 
@@ -21,7 +21,7 @@ interface NewState {
   view: View;
   owner: Owner;
   facts: TokenFacts | undefined;
-  /** Throws if this gateway may not have it any more. */
+  /** Throws if this gateway no longer owns the state. */
   assertOwned: () => void;
 }
 
@@ -33,12 +33,12 @@ interface StatesParts {
   open: (principal: string, state: NewState) => Promise<Session>;
 }
 
-/** The sessions of clients that have none in the protocol: found by principal and name, opened or restored on first use. */
+/** The sessions of clients whose protocol has none: found by principal and name, opened or restored on first use. */
 export class States {
   readonly #parts: StatesParts;
-  /** Those that are being opened. */
+  /** Sessions being opened. */
   readonly #opening = new Map<string, Promise<Session>>();
-  /** Sessions of versions that kept one state for each principal, by the id of the state that took them over. */
+  /** Sessions from versions with one state per principal, by the id of the state that adopted them. */
   readonly #adopted = new Map<string, string>();
 
   constructor(parts: StatesParts) {
@@ -49,18 +49,18 @@ export class States {
     return [...this.#opening.values()];
   }
 
-  /** At once if it is there, else when it is opened or restored. */
+  /** Synchronous if it is in memory, otherwise once it is opened or restored. */
   of(address: StateAddress): Session | Promise<Session> {
     const id = stateId(address);
     const open = this.#parts.sessions.get(this.#adopted.get(id) ?? id);
     if (open !== undefined) return open;
-    // Several requests of the same client may come at the same moment.
+    // Several requests of the same client may arrive at the same moment.
     const opening = this.#opening.get(id) ?? this.#open(address).finally(() => this.#opening.delete(id));
     this.#opening.set(id, opening);
     return opening;
   }
 
-  /** The state of the principal that was used last, of the hub or of one server. */
+  /** The most recently used state of the principal for this view. */
   latest(principal: string, view: View): Session | undefined {
     return this.#parts.sessions
       .all()
@@ -68,11 +68,11 @@ export class States {
       .toSorted((a, b) => b.lastActiveAt - a.lastActiveAt)[0];
   }
 
-  /** The other states of the principal that are like this session: of the hub, or of the same server. */
+  /** The other states of the principal for the same view. */
   async others(own: Session): Promise<Session[]> {
     const { store, sessions, restorer } = this.#parts;
     const { principal, view } = own;
-    // A client with a session of its own sees that session only.
+    // A client with a protocol session sees only that session.
     if (!isState(own)) return [];
     const isOther = (each: SessionRecord | Session): boolean =>
       each.id !== own.id && each.principal === principal && isSameView(each.view, view) && isState(each);
@@ -94,7 +94,7 @@ export class States {
     });
   }
 
-  /** A state of an earlier version of the program belonged to all clients of a principal: the first one to come back has it. */
+  /** In earlier versions, all clients of a principal shared a state: the first one to return adopts it. */
   async #adopt(address: StateAddress): Promise<Session | undefined> {
     const { principal, view, name } = address;
     if (view.kind === 'group') return undefined;
@@ -107,7 +107,7 @@ export class States {
   }
 }
 
-/** Neither names of principals nor of servers and groups have a colon. */
+/** Names of principals, servers and groups contain no colon. */
 function stateId({ principal, view, name }: StateAddress): string {
   return `${viewId(view)}:${name}:${principal}`;
 }

@@ -1,4 +1,4 @@
-/** How an error about a limit of tasks tells the client to go on: each kind of client has other means. */
+/** The advice in errors about task limits, which differs between kinds of clients. */
 export interface TaskAdvice {
   /** New calls are refused. */
   full: string;
@@ -11,7 +11,7 @@ export const HUB_ADVICE: TaskAdvice = {
   late: 'set a longer task_ttl_ms, or raise tasks.ttlMs and tasks.maxTtlMs',
 };
 
-/** For clients that use the protocol itself, whose means depend on its version. */
+/** For native clients, whose options depend on the protocol version. */
 export const PROTOCOL_ADVICE: TaskAdvice = {
   full: 'wait for one to finish, or cancel one',
   late: 'request a longer TTL where the protocol allows it, or raise tasks.ttlMs and tasks.maxTtlMs',

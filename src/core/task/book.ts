@@ -29,7 +29,7 @@ import {
 export interface TaskStart
   extends CallDescription, Partial<Pick<WorkingTask, 'ttlMs' | 'exposed' | 'abandoned' | 'unsent'>> {}
 
-/** A call that may take over an earlier run of itself. */
+/** A repeated call, which may take over its earlier run. */
 export interface RepeatedCall extends Required<Pick<TaskStart, 'server' | 'tool' | 'args' | 'program'>> {
   /** How long ago the earlier run may have ended. */
   endedWithinMs: number;
@@ -40,7 +40,7 @@ export interface TaskBookParts {
   store: SessionStore;
   events: EventSink;
   settings: CoreSettings['tasks'];
-  /** Of tasks at work, in all sessions. */
+  /** The quota of unfinished tasks across all sessions. */
   quota: Quota;
   log: Log;
   /** What the client can do about a limit. */
@@ -50,13 +50,13 @@ export interface TaskBookParts {
   clock: Clock;
 }
 
-/** Told of every change of a task, and what has happened to it. */
+/** Called with every change of a task and its event. */
 export type TaskWatcher = (task: Task, event?: TaskEvent) => void;
 
-/** So little is kept of a call in any case, so that it can go on after a restart. */
+/** State up to this size is always kept, so that a call can continue after a restart. */
 const SMALL_BYTES = 64 * 1024;
 
-/** How many times `tasks.perSession` tasks there may be, for results that have not been read. */
+/** The limit on unread results, as a multiple of `tasks.perSession`. */
 const MAX_UNREAD_FACTOR = 10;
 
 /** The tasks of one session: every change goes through `apply`, which keeps store, events and waiters in step. */
@@ -65,12 +65,12 @@ export class TaskBook {
   /** Ended tasks whose end the client has seen. */
   readonly #read = new Set<string>();
   readonly #watchers = new Set<TaskWatcher>();
-  /** Those who wait for a change, to be sent home when the session ends. */
+  /** Waiters for a change, released when the session ends. */
   readonly #waiting = new Set<() => void>();
   #closed = false;
   readonly #alarm: Alarm;
   readonly #parts: Required<TaskBookParts>;
-  /** What each task takes of the budget. */
+  /** The bytes of each task in the budget. */
   readonly #bytes = new Map<string, number>();
 
   constructor(parts: TaskBookParts) {
@@ -79,8 +79,8 @@ export class TaskBook {
   }
 
   /**
-   * Refuses a call that may become a task while enough tasks are at work. A call that has started becomes a task in any case:
-   * its work must not be lost, and calls in flight have a limit of their own.
+   * Refuses a call that may become a task while too many tasks are running. A call that has started can always become a task:
+   * its work must not be lost, and calls in flight have their own limit.
    */
   assertRoom(): void {
     this.#parts.quota.assertRoom();
@@ -107,7 +107,7 @@ export class TaskBook {
     return task;
   }
 
-  /** Brings back what an earlier run of the program left. */
+  /** Restores tasks after a restart. */
   restore(tasks: Task[]): void {
     for (const task of tasks) {
       this.#set(task);
@@ -115,13 +115,13 @@ export class TaskBook {
     }
   }
 
-  /** The changed task, or `undefined` when there is none such or the move is not allowed. */
+  /** The changed task; `undefined` if there is no such task or the transition is not allowed. */
   apply(id: string, event: TaskEvent): Task | undefined {
     const task = this.#tasks.get(id);
     const moment = { now: this.#parts.clock.now(), keepMs: this.#parts.settings.keepMs };
     const next = task && transition(task, event, moment);
     if (task === undefined || next === undefined) return undefined;
-    // Only these can bring much; a task can always end.
+    // Only these can be large; a task can always end.
     if (event.type === 'complete' || event.type === 'checkpoint') {
       const more = sizeOf(next) - (this.#bytes.get(id) ?? 0);
       const isSmall = event.type === 'checkpoint' && more <= SMALL_BYTES;
@@ -135,19 +135,19 @@ export class TaskBook {
     return next;
   }
 
-  /** What came of the call, or what is needed to go on with it, cannot be kept: the task has failed. */
+  /** The result or the checkpoint does not fit into memory: the task fails. */
   #noRoom(task: Task, bytes: number): Task | undefined {
     const message = `no memory left for ${bytes} bytes of this task (${this.#parts.budget.shortage(bytes)})`;
     return this.apply(task.id, { type: 'no_room', message });
   }
 
-  /** Tells of every change, until the returned function is called. */
+  /** Reports every change until the returned function is called. */
   watch(watcher: TaskWatcher): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }
 
-  /** Makes those who watch the task look at it again, although only its surroundings have changed. */
+  /** Makes the watchers of the task check it again, although only its surroundings have changed. */
   wake(id: string): void {
     const task = this.#tasks.get(id);
     if (task) for (const watcher of this.#watchers) watcher(task);
@@ -158,8 +158,8 @@ export class TaskBook {
   }
 
   /**
-   * The same call, made before by the same program, which then did not wait for it. It belongs to whoever asks first.
-   * Failed and cancelled runs are never taken over: making the call again is an attempt to do better.
+   * The task of an identical earlier call that the same program abandoned. The first caller gets it.
+   * Failed and cancelled runs are never taken over: repeating the call is a retry.
    */
   takeOver({ server, tool, args, program, endedWithinMs }: RepeatedCall): Task | undefined {
     if (this.#tasks.size === 0) return undefined;
@@ -177,7 +177,7 @@ export class TaskBook {
     return found;
   }
 
-  /** Whether its client has lost sight of it. That is no change of the task, which nobody is told of. */
+  /** Sets whether its client has lost it. This is not reported as a change of the task. */
   setAbandoned(id: string, abandoned: boolean): void {
     const task = this.#tasks.get(id);
     if (this.#closed || task === undefined || (task.abandoned === true) === abandoned) return;
@@ -185,7 +185,7 @@ export class TaskBook {
     this.#keep(abandoned ? { ...rest, abandoned } : rest);
   }
 
-  /** Its client has the result of the ended task. */
+  /** Its client has received the result. */
   delivered(id: string): void {
     const task = this.#tasks.get(id);
     if (task && hasEnded(task)) this.#forget(task);
@@ -212,7 +212,7 @@ export class TaskBook {
     return this.until(id, (task) => hasEnded(task) || isBlocked(task), timeoutMs, signal);
   }
 
-  /** Waits until the task is as wanted, the time is up, or nobody waits any more. */
+  /** Waits until `wanted` holds, the timeout passes, or the signal is aborted. */
   async until(id: string, wanted: (task: Task) => boolean, timeoutMs: number, signal: AbortSignal): Promise<Task> {
     const now = this.get(id);
     if (wanted(now) || signal.aborted || this.#closed) return now;
@@ -236,9 +236,9 @@ export class TaskBook {
     });
   }
 
-  /** Forgets ended tasks whose time is over. */
+  /** Forgets expired tasks. */
   sweep(now: number): void {
-    // Timers stand still while the machine sleeps; deadlines do not.
+    // Timers stop while the machine sleeps; deadlines do not.
     this.#expireDue();
     for (const task of this.#tasks.values()) {
       if (hasEnded(task) && task.keepUntil <= now) this.#forget(task);
@@ -280,7 +280,7 @@ export class TaskBook {
     this.#parts.store.drop('task', task.id);
   }
 
-  /** The client has seen how the task ended: it does not come back for the result with the same call. */
+  /** The client has seen the end of the task and will not repeat the call to get the result. */
   markRead(id: string): void {
     if (!this.#tasks.has(id)) return;
     this.#read.add(id);
@@ -334,7 +334,7 @@ export class TaskBook {
   }
 }
 
-/** Of the parts that may be large. */
+/** The size of the parts that may be large. */
 function sizeOf(task: Task): number {
   if (!hasEnded(task)) return roughSize([task.args, task.checkpoint], Infinity);
   return roughSize([task.args, task.status === 'completed' ? task.result : errorOfTask(task)], Infinity);

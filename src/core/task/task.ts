@@ -1,12 +1,12 @@
 /**
- * The one task state machine. A task is a call that is tracked beyond the request that started it; every face that
+ * The task state machine. A task is a call that is tracked beyond the request that started it; every endpoint that
  * shows tasks reads this record, and only `transition` changes one.
  *
  *   working ⇄ input_required        while a question that certainly belongs to the task is open
  *   working | input_required → completed | failed | cancelled | expired
  *
- * A finished task never changes again, so of two competing endings exactly one wins. The clock of the task (its TTL)
- * stands still while any question is open that may block it: people are not punished for thinking.
+ * A finished task never changes again, so of two competing ends exactly one wins. The clock of the task (its TTL)
+ * pauses while any question is open that may block it, so that people have time to think.
  */
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled' | 'expired';
@@ -22,12 +22,12 @@ export interface TaskError {
  * rounds, or before it was approved. Only the code that runs calls, or asks for approvals, can read it.
  */
 export interface ResumePoint {
-  /** Of the schema that the code that runs the call reads it with. */
+  /** The version of the schema that the running code reads it with. */
   version: number;
   [field: string]: unknown;
 }
 
-/** What a server returned for a tool call, untouched. */
+/** The unmodified result of a tool call. */
 export type CallResult = Record<string, unknown>;
 
 /** What was called. */
@@ -35,13 +35,13 @@ export interface CallDescription {
   server: string;
   tool: string;
   args: Record<string, unknown>;
-  /** The name of the client program that made the call, where that is known. */
+  /** The name of the client program that made the call, if known. */
   program?: string;
   /** The `traceparent` of the request that made the call. */
   trace?: string;
   /** The id of the call in the history. */
   callId?: string;
-  /** The URL that is called when the task has ended. */
+  /** The URL to call when the task has ended. */
   webhook?: string;
 }
 
@@ -52,21 +52,21 @@ interface TaskFacts extends CallDescription {
   createdAt: number;
   updatedAt: number;
   ttlMs: number;
-  /** The client knows the task, which is kept for all of its TTL, however soon it ends. */
+  /** The client knows the task, which is kept for its whole TTL, however soon it ends. */
   exposed?: boolean;
-  /** The server keeps it as a task of its own. */
+  /** The server runs it as its own task. */
   native?: boolean;
-  /** Its client gave up waiting: the same call, made again by the same program, may take it over. */
+  /** Its client stopped waiting: an identical call of the same program may take it over. */
   abandoned?: boolean;
 }
 
 export interface WorkingTask extends TaskFacts {
   status: 'working' | 'input_required';
-  /** The moment the TTL runs out; absent while the clock stands still. */
+  /** When the TTL expires; absent while the clock is paused. */
   deadline?: number;
-  /** What is left of the TTL while the clock stands still. */
+  /** The remaining TTL while the clock is paused. */
   remainingMs?: number;
-  /** From where the call can go on, should this program or its connection be gone; absent while it cannot. */
+  /** Where the call can continue after the loss of this process or its connection; absent if it cannot. */
   checkpoint?: ResumePoint;
   /** The call has not been sent to the server yet. */
   unsent?: boolean;
@@ -96,7 +96,7 @@ export type TaskEvent =
   | { type: 'cancel'; reason: string }
   | { type: 'expire'; advice?: string };
 
-/** When something happens to a task, and how long it stays readable should it end now. */
+/** The time of an event, and how long the task stays readable if it ends now. */
 export interface Moment {
   now: number;
   keepMs: number;
@@ -113,12 +113,12 @@ export function hasEnded(task: Task): task is EndedTask {
   return task.status !== 'working' && task.status !== 'input_required';
 }
 
-/** Whether a question is open that the task may wait for: its clock stands still. */
+/** Whether an open question may block the task, which pauses its clock. */
 export function isBlocked(task: Task): boolean {
   return !hasEnded(task) && task.remainingMs !== undefined;
 }
 
-/** Whether the call returned a result that is no error. */
+/** Whether the call returned a result that is not an error. */
 export function hasSucceeded(task: Task): boolean {
   return task.status === 'completed' && task.result['isError'] !== true;
 }
@@ -128,7 +128,7 @@ export function errorOfTask(task: Task): TaskError | undefined {
   return task.status === 'failed' || task.status === 'expired' ? task.error : undefined;
 }
 
-/** The task after `event`, or `undefined` when the move is not allowed. */
+/** The task after `event`; `undefined` if the transition is not allowed. */
 export function transition(task: Task, event: TaskEvent, { now, keepMs }: Moment): Task | undefined {
   if (hasEnded(task)) return undefined;
   switch (event.type) {
@@ -175,12 +175,12 @@ function ended(task: WorkingTask, now: number, keepMs: number): TaskFacts & { ke
   return { ...facts, updatedAt: now, keepUntil: Math.max(exposedUntil, now + keepMs) };
 }
 
-/** An approval or a sign-in that a call has waited for is used up when the call is sent. */
+/** An approval or sign-in that a call waited for is consumed when the call is sent. */
 export function afterSending(checkpoint: ResumePoint | undefined): ResumePoint | undefined {
   return waitsForPerson(checkpoint) ? undefined : checkpoint;
 }
 
-/** Whether the call waits for an approval or a sign-in, and the server does not have it. */
+/** Whether the call waits for an approval or a sign-in and has not been sent. */
 export function waitsForPerson(checkpoint: ResumePoint | undefined): checkpoint is ResumePoint {
   return checkpoint !== undefined && ('approval' in checkpoint || 'signIn' in checkpoint);
 }

@@ -2,7 +2,7 @@ import { isoTime } from '../../lib/clock.ts';
 import type { ServerTask } from '../ports.ts';
 import { errorOfTask, type Task } from './task.ts';
 
-/** A task as the protocol shows it. It has no status for a task that expired. */
+/** A task as the protocol shows it, which has no status for expired tasks. */
 export function taskView(task: Task): ServerTask {
   const { id: taskId, status, createdAt, updatedAt, ttlMs: ttl } = task;
   const statusMessage = task.statusMessage ?? errorOfTask(task)?.message;

@@ -7,8 +7,8 @@ import type { MergedList } from './lists.ts';
 import { ShownGroup } from './shown-group.ts';
 
 /**
- * Looks for two tools or prompts of the same name in a group without prefixes, at servers of the config file; says which they
- * are. A server that cannot be reached now, or that a client added, is not looked at: what clashes later is left out, and logged.
+ * Finds two tools or prompts with the same name in a group without prefixes, on servers of the config file; returns which they
+ * are. Unreachable and client-added servers are not checked: later clashes are skipped and logged.
  */
 export async function clashIn(gateway: Gateway, group: string): Promise<string | undefined> {
   const settings = gateway.settings.groups[group];
@@ -18,7 +18,7 @@ export async function clashIn(gateway: Gateway, group: string): Promise<string |
   const session = await gateway
     .open(LOCAL_PRINCIPAL, { view, owner, later: true, unrestricted: true })
     .catch((error: unknown) => {
-      // There are as many sessions as there may be: no reason not to start.
+      // The session limit is reached, which must not prevent the start.
       gateway.log.warn('group_not_checked', { group, error: messageOf(error) });
     });
   if (session === undefined) return undefined;

@@ -13,13 +13,13 @@ interface Request {
   asking: Asking;
 }
 
-/** Clients refuse a result that does not match the schema, and the news that a call has become a task does not. */
+/** Clients reject results that do not match the output schema, such as the reply that a call has become a task. */
 function withoutOutputSchema({ outputSchema: _outputSchema, ...tool }: Params): Params {
   return tool;
 }
 
 /**
- * The hub's tools for tasks and questions beside the servers' own, for clients that have no other means: their calls become
+ * The hub's tools for tasks and questions beside the servers' own tools, for clients without native support: their calls become
  * tasks as at the hub.
  */
 export class HelperTools {

@@ -1,4 +1,4 @@
-/** Links to resources in results. Together with other servers, some of their addresses have to name the server. */
+/** Rewrites resource links in results: in a group, some URIs must name their server. */
 
 import { isObject } from '../../lib/values.ts';
 import type { Params } from '../message.ts';

@@ -11,13 +11,13 @@ import { roughSize } from '../../lib/rough-size.ts';
 import { every, within } from '../../lib/timers.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 
-/** How often it is tried again to reach a server that was given up, or to read a list that could not be read. */
+/** How often to retry unreachable servers and failed lists. */
 const RETRY_MS = 60_000;
 
-/** An entry of one server, and as the client sees it. */
+/** An entry of one server, and its form for the client. */
 export interface GroupEntry {
   server: string;
-  /** The server's own name or address of it. */
+  /** The server's own name or URI of the entry. */
   id: string;
   shown: ListItem;
 }
@@ -25,11 +25,11 @@ export interface GroupEntry {
 /** A list of all servers. */
 export interface MergedList {
   entries: readonly GroupEntry[];
-  /** The entries by the name or address that the client knows. */
+  /** The entries by the name or URI that the client knows. */
   byId: ReadonlyMap<string, GroupEntry>;
   /** The servers whose part is missing, and why. */
   missing: Readonly<Record<string, string>>;
-  /** Entries that would be shown under the name of another one, and are left out. */
+  /** Entries that are skipped because of a name clash. */
   clashes: readonly Clash[];
 }
 
@@ -42,17 +42,17 @@ export interface Clash {
 /** Shows an entry of a server; `undefined` if it is not shown. `taken`: names and addresses of the servers before it. */
 export type Show = (server: string, item: ListItem, taken: ReadonlyMap<string, GroupEntry>) => ListItem | undefined;
 
-/** What is known of one list of one server. */
+/** One list of one server. */
 interface Part {
   /** As it was last read. */
   items?: ListItem[];
-  /** What the server's catalog gave when it was last read; `items` are an earlier reading if that was equal. */
+  /** The catalog's array at the last read; `items` is an earlier array if the contents are equal. */
   source?: ListItem[];
-  /** What it takes of the session's memory. */
+  /** Its size in the session's memory budget. */
   bytes: number;
   /** Why it could not be read last time. */
   failed?: string;
-  /** It is being read, and nobody waits for it; clients hear when it is there. */
+  /** It is being read in the background; clients are notified when it is ready. */
   late?: true;
   /** The last reading took longer than clients wait. */
   slow?: boolean;
@@ -60,15 +60,15 @@ interface Part {
 
 interface GroupListsParts {
   session: Session;
-  /** Tells of a problem, once. */
+  /** Reports a problem once. */
   report: (event: string, about: Record<string, string>) => void;
   show: Readonly<Record<ListName, Show>>;
   limits: { listTimeoutMs: number; listBytes: number };
 }
 
 /**
- * Reads the lists of all servers of a session at the same time. A server that is slow, away or faulty delays nobody more than
- * once, and its part as it was last read is shown meanwhile. When it is there, the client hears that the list has changed.
+ * Reads the lists of all servers of a session concurrently. A slow, unreachable or faulty server delays a client at most
+ * once, and its last known part is shown meanwhile. When it is ready, the client is notified that the list has changed.
  */
 export class GroupLists {
   readonly #session: Session;
@@ -77,7 +77,7 @@ export class GroupLists {
   readonly #limits: GroupListsParts['limits'];
   readonly #parts = new Map<string, Partial<Record<ListName, Part>>>();
   readonly #merged = new Map<ListName, { sources: readonly unknown[]; list: MergedList }>();
-  /** The lists that the client has asked for. */
+  /** The lists that the client has requested. */
   readonly #wanted = new Set<ListName>();
   /** Until when clients wait for each server to connect. */
   readonly #awaitedUntil = new Map<string, number>();
@@ -115,7 +115,7 @@ export class GroupLists {
     return list;
   }
 
-  /** A client may wait for the news that a list has changed, and ask for nothing meanwhile. */
+  /** A client may wait for a change notification without sending requests. */
   #retryFailed(): void {
     const retry = (): void => {
       if (this.#session.ended) stop();
@@ -148,7 +148,7 @@ export class GroupLists {
     return this.#session.connections.find(server)?.status.state ?? 'idle';
   }
 
-  /** The part of a server that has promised to tell of changes, and has told of none. */
+  /** The cached part of a server that announces changes, if it is up to date. */
   #current(server: string, name: ListName): Part | undefined {
     const part = this.#parts.get(server)?.[name];
     if (part?.source === undefined || part.failed !== undefined || this.#state(server) !== 'connected')
@@ -156,7 +156,7 @@ export class GroupLists {
     return this.#session.catalog(server).kept(name) === part.source ? part : undefined;
   }
 
-  /** The part of one server. What was slow or failed last time is not waited for. */
+  /** The part of one server. Does not wait if it was slow or failed last time. */
   async #read(server: string, name: ListName): Promise<Part> {
     const part = this.#part(server, name);
     if (part.late) return part;
@@ -164,7 +164,7 @@ export class GroupLists {
     const isKnown = part.items !== undefined && (state !== 'connected' || part.slow === true);
     if (part.failed !== undefined || isKnown) {
       if (state === 'connected') this.#readLate(part, this.#update(server, name), name);
-      // In all other states it is being connected; its arrival is heard of.
+      // In all other states it is being connected, and its arrival is reported.
       else if (state === 'idle' || state === 'failed') this.#session.connectInBackground(server);
       return part;
     }
@@ -178,7 +178,7 @@ export class GroupLists {
     return part;
   }
 
-  /** Nobody waits for it; the client hears when it is there. */
+  /** Continues in the background; the client is notified when the list is ready. */
   #readLate(part: Part, reading: Promise<boolean>, name: ListName): void {
     part.late = true;
     void reading.then((changed) => {
@@ -187,7 +187,7 @@ export class GroupLists {
     });
   }
 
-  /** Reads a part; tells whether it is different now. */
+  /** Reads a part; returns whether it has changed. */
   async #update(server: string, name: ListName): Promise<boolean> {
     const part = this.#part(server, name);
     const { clock } = this.#session;
@@ -206,7 +206,7 @@ export class GroupLists {
     }
   }
 
-  /** Equal lists are not replaced, so that the whole is merged only when something has changed. */
+  /** Keeps equal lists, so that the group is merged again only after a change. */
   #replace(part: Part, items: ListItem[], name: ListName): boolean {
     if (items === part.source) return false;
     const bytes = roughSize(items, this.#limits.listBytes);
@@ -233,7 +233,7 @@ export class GroupLists {
     part.items = items;
   }
 
-  /** Lets go of the servers that are not shown any more. */
+  /** Releases the parts of servers that are no longer shown. */
   #forgetOthers(servers: readonly string[]): void {
     for (const [server, parts] of this.#parts) {
       if (servers.includes(server)) continue;
@@ -243,12 +243,12 @@ export class GroupLists {
     }
   }
 
-  /** A server is there, for the first time or again: are its lists what the client was shown? */
+  /** A server is connected, for the first time or again: compares its lists with those the client was shown. */
   async #arrived(server: string, arrival: Arrival): Promise<void> {
     const changed = await Promise.all(
       [...this.#wanted].map(async (name) => {
         const part = this.#parts.get(server)?.[name];
-        // It is being read, and whoever does so tells of it.
+        // It is being read, and that read reports the change.
         if (part?.late || (part && part.items === undefined && part.failed === undefined)) return undefined;
         const isDifferent = await this.#update(server, name);
         return isDifferent || arrival === 'restart' ? LISTS[name].capability : undefined;

@@ -4,18 +4,18 @@ import { createHash } from 'node:crypto';
 
 const SEPARATOR = '__';
 const HASH_LENGTH = 10;
-/** How shortened names end. Other names that end like this are given a hash as well, so that they cannot be the same. */
+/** The suffix of shortened names. Other names with such a suffix are hashed too, to avoid collisions. */
 const HASHED = new RegExp(`_[0-9a-f]{${HASH_LENGTH}}$`);
 
 export interface Naming {
-  /** Whether names begin with that of the server. */
+  /** Whether names are prefixed with the server name. */
   prefix: boolean;
   maxLength: number;
 }
 
 /**
- * The shown name depends on the server and the tool alone, never on what else there is: a client may have kept it. Names that
- * models' interfaces would refuse are shortened, with a hash of the whole.
+ * The shown name depends only on the server and the tool, because clients may store it. Names that
+ * model APIs would reject are shortened and get a hash of the whole.
  */
 export function shownName(server: string, name: string, { prefix, maxLength }: Naming): string {
   const whole = prefix ? `${server}${SEPARATOR}${name}` : name;
@@ -26,7 +26,7 @@ export function shownName(server: string, name: string, { prefix, maxLength }: N
   return `${start}_${hash}`;
 }
 
-/** The server and the tool of a shown name, where it shows them; other names are found in the lists only. */
+/** The server and the tool of a shown name, if the name contains them; other names must be looked up in the lists. */
 export function splitName(shown: string, naming: Naming): { server: string; name: string } | undefined {
   const end = naming.prefix ? shown.indexOf(SEPARATOR) : -1;
   if (end <= 0) return undefined;

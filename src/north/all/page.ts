@@ -2,10 +2,10 @@ import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { quotable } from '../../lib/values.ts';
 import type { GroupEntry } from './lists.ts';
 
-/** Many clients read the first page only, so a page has room for what they can use. */
+/** Many clients read only the first page, so pages are large. */
 const PAGE = 1000;
 
-/** A page of a list. Its cursor names the last entry before it, so it holds while other entries come and go. */
+/** A page of a list. Its cursor names the entry before it, so it stays valid when other entries change. */
 export function pageOf(
   entries: readonly GroupEntry[],
   cursor: unknown,

@@ -27,7 +27,7 @@ import { withServerInUi } from './ui-resources.ts';
 import { withLinks } from './links.ts';
 import { alwaysNamesServer, splitUri, namingServer } from './uris.ts';
 
-/** All that some server may have. It does not depend on which of them are there now. */
+/** All capabilities that a server may have, independent of the current servers. */
 const CAPABILITIES = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -51,14 +51,14 @@ export class ShownGroup implements Shown {
   readonly #naming: Naming;
   readonly #isMember: (server: string) => boolean;
   readonly #selection: Selection;
-  /** All tools there were, also those that are not shown. */
+  /** All tools seen so far, including hidden ones. */
   readonly #tools = new Set<string>();
   readonly #report: (event: string, about: Record<string, string>) => void;
   readonly #lists: GroupLists;
   readonly #firstPages = new WeakMap<MergedList, Params>();
-  /** What the client subscribed to, by the address that it gave. */
+  /** The client's subscriptions, by the URI that it used. */
   readonly #subscribed = new Map<string, Pick<GroupEntry, 'server' | 'id'>>();
-  /** What the client wants to hear of logs, and the servers that do not know it yet. */
+  /** The client's log level, and the servers that do not know it yet. */
   #level: string | undefined;
   readonly #untold = new Set<string>();
   #introduced: Promise<unknown> | undefined;
@@ -86,7 +86,7 @@ export class ShownGroup implements Shown {
     session.connections.onArrived.add((server) => this.#tellLevel(server));
   }
 
-  /** The client was introduced in an earlier run of the program, and hears of its resources under the addresses it knows. */
+  /** The client initialized before a restart: restores the URIs it uses for its subscriptions. */
   remembered(): void {
     const [level] = this.#session.shown.flatMap((server) => this.#session.preferences.logLevel(server) ?? []);
     this.#level = level;
@@ -95,14 +95,14 @@ export class ShownGroup implements Shown {
 
   readonly label = 'one of the servers';
 
-  /** Waits until the servers have introduced themselves, as long as clients wait for a list. */
+  /** Waits until the servers are initialized, as long as clients wait for a list. */
   async introduced(): Promise<void> {
     this.#introduced ??= Promise.all(this.#session.shown.map(async (server) => this.#wait(server)));
     await this.#introduced;
   }
 
   async #wait(server: string): Promise<void> {
-    // The lists tell what is wrong with it.
+    // The lists report the problem.
     const ready = this.#session
       .connection(server)
       .ready()
@@ -138,7 +138,7 @@ export class ShownGroup implements Shown {
     return shownName(server, tool, this.#naming);
   }
 
-  /** A client's progress is about the question of one server, and the others have the same tokens. */
+  /** Progress from the client concerns the question of one server, and other servers use the same tokens. */
   notificationTargets(method: string): string[] {
     return method === 'notifications/progress' ? [] : this.#session.shown;
   }
@@ -158,7 +158,7 @@ export class ShownGroup implements Shown {
     }
   }
 
-  /** Links to resources lead to the server that made them. */
+  /** Resource links must lead back to their server. */
   resultFrom(server: string, result: Params): Params {
     return withLinks(result, 'content', (uri) => this.#shownUri(server, uri));
   }
@@ -185,7 +185,7 @@ export class ShownGroup implements Shown {
     return ![...this.#subscribed.values()].some((each) => each.server === server && each.id === uri);
   }
 
-  /** The addresses under which the client knows a resource that it subscribed to, maybe in an earlier run of the program. */
+  /** The URIs under which the client subscribed to a resource, possibly before a restart. */
   #subscribedUris(server: string, uri: string): string[] {
     const given = [...this.#subscribed].filter(([, each]) => each.server === server && each.id === uri);
     return given.length === 0 ? [this.#shownUri(server, uri)] : given.map(([address]) => address);
@@ -211,7 +211,7 @@ export class ShownGroup implements Shown {
 
   async #list(name: ListName, { cursor }: Params): Promise<Params> {
     const list = await this.list(name);
-    // Most lists have one page, and it is asked for again and again.
+    // Most lists have one page, which is requested repeatedly.
     const known = cursor === undefined ? this.#firstPages.get(list) : undefined;
     if (known !== undefined) return known;
     const { missing } = list;
@@ -232,7 +232,7 @@ export class ShownGroup implements Shown {
     return list;
   }
 
-  /** A pattern that matches no tool is most likely misspelt. */
+  /** Reports patterns that match no tool, which are probably misspelt. */
   #checkPatterns(): void {
     this.#isChecked = true;
     const { view } = this.#session;
@@ -242,21 +242,21 @@ export class ShownGroup implements Shown {
     this.#tools.clear();
   }
 
-  /** Servers that are not there yet are told when they are. */
+  /** Servers that are not connected yet get the level when they are. */
   async #setLevel({ level }: Params): Promise<Params> {
     if (!isLevel(level)) throw new RpcError(INVALID_PARAMS, `unknown log level '${quotable(level)}'`);
     const session = this.#session;
     this.#level = level;
     for (const server of session.shown) {
       session.preferences.setLogLevel(server, level);
-      // Connections that are made later know it from the beginning.
+      // Later connections start with this level.
       if (session.connections.find(server) !== undefined) this.#untold.add(server);
       this.#tellLevel(server);
     }
     return {};
   }
 
-  /** Tells a server that has arrived, or was added, the level that the client has set. */
+  /** Sends the client's log level to a server that has connected or was added. */
   #tellLevel(server: string): void {
     const session = this.#session;
     const connection = session.connections.find(server);
@@ -267,7 +267,7 @@ export class ShownGroup implements Shown {
     if (!this.#untold.delete(server) && !isNew) return;
     const { capabilities, traits } = connection.status.info;
     if (capabilities['logging'] === undefined || traits.declaredPerRequest) return;
-    // A server that refuses its level does not keep the others from theirs.
+    // A server that rejects the level does not affect the others.
     setLogLevel(connection, level).catch(() => {});
   }
 
@@ -276,17 +276,17 @@ export class ShownGroup implements Shown {
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'name' must be a string");
     const { server, id } = await this.#entry(list, name);
     const target = { server, params: { ...params, name: id } };
-    // The results of tools are translated wherever they are delivered.
+    // Tool results are translated where they are delivered.
     if (list === 'tools') return [target];
     return [{ ...target, translate: (result) => withLinks(result, 'messages', (uri) => this.#shownUri(server, uri)) }];
   }
 
-  /** The server's own name of what the client knows by a name. */
+  /** Resolves a shown name to the server and its own name. */
   async #entry(list: 'tools' | 'prompts', name: string): Promise<Pick<GroupEntry, 'server' | 'id'>> {
     const known = this.#lists.known(list)?.byId.get(name);
     if (known !== undefined && this.#isShown(known.server)) return known;
     const parts = splitName(name, this.#naming);
-    // Of a name that says it all, the server knows best whether it is right.
+    // If the name contains server and tool, let the server decide whether the tool exists.
     if (parts !== undefined && this.#isShown(parts.server) && this.#isSelected(list, parts)) {
       return { server: parts.server, id: parts.name };
     }
@@ -300,7 +300,7 @@ export class ShownGroup implements Shown {
     return list === 'prompts' || this.#selection.selects(qualified(server, name));
   }
 
-  /** Whether the group has this server; its own name for another one may be in what a client sends. */
+  /** Whether the group has this server; a name from a client may contain any server. */
   #isShown(server: string): boolean {
     return this.#isMember(server) && this.#session.servers.get(server) !== undefined;
   }
@@ -322,7 +322,7 @@ export class ShownGroup implements Shown {
     throw new RpcError(RESOURCE_NOT_FOUND, `no server has the resource '${uri}'`, { uri });
   }
 
-  /** Where the client is subscribed to a resource. What it subscribed to in an earlier run of the program is looked for. */
+  /** The server of a subscription; subscriptions from before a restart are looked up. */
   async #subscriptionOf(uri: string): Promise<Pick<GroupEntry, 'server' | 'id'>[]> {
     const known = this.#subscribed.get(uri);
     if (known !== undefined) return [known];
@@ -331,7 +331,7 @@ export class ShownGroup implements Shown {
     return subscribed.length > 0 ? subscribed : found;
   }
 
-  /** The server of a resource; all that may have it, if it is in no list. */
+  /** The server of a resource; all possible servers if it is in no list. */
   async #serversOf(uri: string): Promise<Pick<GroupEntry, 'server' | 'id'>[]> {
     const named = splitUri(uri);
     if (named !== undefined && this.#isShown(named.server)) return [{ server: named.server, id: named.uri }];
@@ -369,7 +369,7 @@ export class ShownGroup implements Shown {
     return [{ server: found.server, params: { ...params, ref: { ...ref, uri: found.id } } }];
   }
 
-  /** Not all servers complete; the others have nothing to suggest. */
+  /** Servers without completion suggest nothing. */
   async #noCompletion(params: Params): Promise<Params | undefined> {
     const [{ server }] = await this.#completion(params);
     const { capabilities } = await this.infoOf(server);
@@ -383,7 +383,7 @@ export class ShownGroup implements Shown {
     return listed === undefined || listed.server === server ? uri : namingServer(server, uri);
   }
 
-  /** One section for each server that has something to say. */
+  /** One section per server that has instructions. */
   #instructions(): { instructions: string } {
     const sections = this.#session.shown.flatMap((server) => {
       const { status } = this.#session.connections.find(server) ?? {};
@@ -399,7 +399,7 @@ export class ShownGroup implements Shown {
 const NAMES_EXPLAINED = 'Several MCP servers as one. Tools and prompts are named <server>__<name>.';
 const SEVERAL = 'Several MCP servers as one.';
 
-/** Resources keep their addresses, unless a server before has the same one or it must name its server. */
+/** Resources keep their URIs, unless an earlier server has the same one or the URI must name its server. */
 function showResource(key: 'uri' | 'uriTemplate') {
   return (server: string, item: ListItem, taken: ReadonlyMap<string, GroupEntry>): ListItem => {
     const own = String(item[key]);
@@ -417,13 +417,13 @@ function withShownUri(result: Params, own: string, shown: string): Params {
   return { ...result, contents: renamed };
 }
 
-/** Whether an address can be one of a template, which nobody but its server knows for certain: it begins in the same way. */
+/** Whether a URI may match a template: it starts with the same text. Only the server knows for certain. */
 function fits(template: string, uri: string): boolean {
   const end = template.indexOf('{');
   return uri.startsWith(end < 0 ? template : template.slice(0, end));
 }
 
-/** What the patterns of a group are about, whether or not names are shown like this. */
+/** The form of names that group patterns match, independent of how names are shown. */
 function qualified(server: string, tool: string): string {
   return `${server}__${tool}`;
 }

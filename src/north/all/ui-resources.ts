@@ -1,4 +1,4 @@
-/** Tools that have a user interface refer to a resource with it; together with other servers, it names its server. */
+/** Tools with a user interface refer to its resource, whose URI must name the server in a group. */
 
 import type { ListItem } from '../../lib/pages.ts';
 import { isObject } from '../../lib/values.ts';

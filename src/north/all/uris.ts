@@ -1,11 +1,11 @@
-/** Addresses of resources that have to name their server: two servers have the same one, or it belongs to a tool. */
+/** Resource URIs that must name their server: two servers have the same one, or a tool refers to it. */
 
 const UI = 'ui://';
 const OWN = 'meanwhile://';
 
 /**
- * Whether an address always names its server: those of user interfaces, because tools refer to them, and those that look as if
- * they did already.
+ * Whether a URI always names its server: UI resources, because tools refer to them, and URIs that look as if
+ * they already did.
  */
 export function alwaysNamesServer(uri: string): boolean {
   return uri.startsWith(UI) || uri.startsWith(OWN);

@@ -1,5 +1,5 @@
 /**
- * Links that answer one question, for people who got a message about it. GET shows the question and changes nothing, since programs
+ * Links that answer one question, for people who were notified of it. GET shows the question and changes nothing, since programs
  * open links, too; POST answers it. Loaded with the first request.
  */
 
@@ -22,7 +22,7 @@ import { contentFrom, enteredIn, initialEntries, simpleFields } from './form.ts'
 import { notePage, questionPage, respondPage, type Entered, type QuestionPage } from './html.ts';
 
 export interface AnswerSettings {
-  /** The targets whose messages may have such links. */
+  /** The targets whose messages may contain such links. */
   targets: readonly string[];
 }
 
@@ -32,11 +32,11 @@ export interface AnswerParts {
   settings: AnswerSettings;
 }
 
-/** Answers are short. */
+/** The limit on the size of an answer. */
 const MOST_BODY_BYTES = 262_144;
 const SHOWN_CHARS = 10_000;
 
-/** A page in place of the question. */
+/** A page shown instead of the question. */
 class Note extends Error {
   readonly status: number;
   readonly title: string;
@@ -76,7 +76,7 @@ export class AnswerPages {
       respondPage(res, status, html, { withBody });
     } catch (error) {
       const { status, title, message, headers, link } = this.#noteOf(error);
-      // What is left of its body is not read.
+      // The rest of the body is not read.
       if (!req.complete) headers['connection'] = 'close';
       respondPage(res, status, notePage(title, message, link), { withBody, headers });
     }
@@ -129,7 +129,7 @@ export class AnswerPages {
     }
   }
 
-  /** The answer counts as one of the principal whose session it is. */
+  /** The answer counts as given by the owner of the session. */
   async #answer(
     grant: AnswerGrant,
     answer: AnswerBody,

@@ -5,7 +5,7 @@ import { fieldsOf, type Field } from '../../lib/form/fields.ts';
 import { isObject } from '../../lib/values.ts';
 import type { Entered } from './html.ts';
 
-/** More fields than this are for the console. */
+/** Forms with more fields are left to the console. */
 const MOST_FIELDS = 20;
 const MOST_CHOICES = 100;
 
@@ -28,7 +28,7 @@ function isSimple(field: Field): boolean {
   }
 }
 
-/** What the form proposes. */
+/** The default values of the form. */
 export function initialEntries(fields: readonly Field[]): Entered {
   return fields.map((field) => {
     switch (field.kind) {

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import type { Field } from '../../lib/form/fields.ts';
 import { VERSION } from '../../lib/version.ts';
 
-/** What was entered, by the number of the field. */
+/** The entered values, by field index. */
 export type Entered = readonly (readonly string[])[];
 
 export interface QuestionPage {
@@ -13,11 +13,11 @@ export interface QuestionPage {
   tool: string | undefined;
   message: string;
   fields: readonly Field[];
-  /** What the person has entered before, or what the form proposes. */
+  /** The values that the person entered before, or the defaults. */
   entered: Entered;
-  /** What is wrong with it, by the number of the field. */
+  /** The mistakes, by field index. */
   mistakes: ReadonlyMap<number, string>;
-  /** What is wrong with all of it. */
+  /** A mistake in the form as a whole. */
   mistake?: string | undefined;
 }
 
@@ -70,7 +70,7 @@ export function respondPage(
   res.end(withBody ? page : undefined);
 }
 
-/** A page that only says something. */
+/** A page with a message. */
 export function notePage(title: string, text: string, link?: { href: string; label: string }): string {
   const more =
     link === undefined ? '' : `<p><a href="${escape(link.href)}" rel="noreferrer">${escape(link.label)}</a></p>`;

@@ -12,14 +12,14 @@ import { asRequest } from './asking.ts';
 /** Where a client can be asked: on the stream of one of its requests, or on the standing stream. */
 export type Where = { on: RequestId } | 'standing';
 
-/** The client, and how it is reached. */
+/** The client, and how to reach it. */
 interface Reached {
   peer: ClientPeer;
   session: Session;
   where: () => Where | undefined;
   /** The id of the task that asks, if the client knows it. */
   taskId?: string | undefined;
-  /** Whether an answer does not count, and the question is left to others. */
+  /** Whether to discard an answer and leave the question open for others. */
   leavesOpen?: (answer: Record<string, unknown>, tookMs: number) => boolean;
 }
 

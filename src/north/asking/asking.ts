@@ -6,11 +6,11 @@ import { APPROVAL_META, withoutMeta, withoutRelatedTask } from '../../lib/meta.t
 import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 
-/** A question as a request to a client, which does not know the tasks of the server. */
+/** A question as a request to a client, without references to server tasks. */
 export function asRequest(question: Interaction): { method: string; params: Record<string, unknown> } {
   const { kind, approval } = question;
   const params = withoutRelatedTask(question.params);
-  // No server can make its question look like one of the gateway.
+  // A server must not be able to imitate a question of the gateway.
   return { method: METHODS[kind], params: approval === undefined ? withoutMeta(params, APPROVAL_META) : params };
 }
 
@@ -28,7 +28,7 @@ export function canBeAsked(
   const declared = capabilities[kind];
   if (!isObject(declared)) return false;
   if (kind === 'elicitation') {
-    // A declaration without a mode means forms, as it did before there were others.
+    // A declaration without modes means form mode.
     return params['mode'] === 'url'
       ? declared['url'] !== undefined
       : declared['form'] !== undefined || !declared['url'];
@@ -40,7 +40,7 @@ export function nobodyToAsk({ kind }: Pick<Interaction, 'kind'>): string {
   return `the client did not declare ${kind}, and no other client can answer`;
 }
 
-/** Without a hub, refuses questions that the client cannot be asked at once. */
+/** Without a hub, immediately refuses questions that the client cannot answer. */
 export function refuseUnaskable(
   interactions: InteractionRouter,
   capabilities: () => Record<string, unknown>,

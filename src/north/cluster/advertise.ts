@@ -10,15 +10,15 @@ import type { GatewayResponse, GatewayClient } from './gateway-client.ts';
 import { REFUSED_BY } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
 
-/** Where a gateway answers others that it is the one they mean. */
+/** The path at which a gateway confirms its identity to others. */
 export const GATEWAY_PATH = '/gateway';
 
 const CHECK_TIMEOUT_MS = 3000;
 
-/** Listens on all addresses of the machine. */
+/** Hosts that mean all addresses of the machine. */
 const WILDCARDS = new Set(['0.0.0.0', '[::]']);
 
-/** Where a gateway is reached that listens at this URL, or advertises it. */
+/** The address of a gateway that listens at, or advertises, this URL. */
 export function addressOf(text: string): string {
   const url = new URL(text);
   if (WILDCARDS.has(url.hostname)) url.hostname = hostname();
@@ -45,7 +45,7 @@ interface Checked {
   clock: Clock;
 }
 
-/** Who answers at the address: this gateway, another one, or why that cannot be told. */
+/** Who answers at the address: this gateway, another one, or why that is unknown. */
 export type Answering = { kind: 'this' } | { kind: 'other' } | { kind: 'unknown'; why: string };
 
 export async function whoAnswersAt(address: string, { store, client, clock }: Checked): Promise<Answering> {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { InFlight } from '../../lib/in-flight.ts';
 import { setArrival, type ReplyArrival } from '../http/response.ts';
 
-/** A response that goes to another gateway. */
+/** A response sent through another gateway. */
 interface Expected {
   sender: string;
   request: number;
@@ -14,14 +14,14 @@ interface Expected {
 
 const EXPECTED = Symbol('expected');
 
-/** A connection of another gateway, and the responses on it whose arrival is not known yet. */
+/** A connection of another gateway, and its unconfirmed responses. */
 interface Watched extends Socket {
   [EXPECTED]?: InFlight<Expected, Expected>;
 }
 
-/** Whether responses have reached the clients of other gateways, as those tell. */
+/** Tracks whether responses have reached the clients of other gateways, which confirm that. */
 export class Arrivals {
-  /** By the gateway that has forwarded the request, and by its number there. */
+  /** By forwarding gateway and request number. */
   readonly #expected = new Map<string, InFlight<number, Expected>>();
 
   expect(sender: string, request: number, res: ServerResponse): void {
@@ -35,7 +35,7 @@ export class Arrivals {
     });
   }
 
-  /** The gateway tells what became of these: below zero are those that the client has not received. */
+  /** Handles confirmations; negative numbers are responses that the client has not received. */
   confirm(sender: string, requests: string): void {
     for (const each of requests.split(',')) {
       const request = Number(each);
@@ -44,7 +44,7 @@ export class Arrivals {
     }
   }
 
-  /** How many responses there are of which it is not known. */
+  /** The number of unconfirmed responses. */
   get open(): number {
     return [...this.#expected.values()].reduce((sum, { size }) => sum + size, 0);
   }
@@ -62,7 +62,7 @@ export class Arrivals {
     if (known !== undefined) return known;
     const all = new InFlight<Expected, Expected>();
     socket[EXPECTED] = all;
-    // The gateway has died, or has broken off what its client does not want.
+    // The gateway died, or aborted a response that its client no longer wants.
     socket.once('close', () => {
       for (const expected of all.values()) this.#settle(expected, 'unknown');
     });

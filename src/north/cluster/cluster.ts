@@ -1,4 +1,4 @@
-/** What a listener needs where several gateways share a store. Loaded only there. */
+/** The parts of a listener for several gateways on one store. Loaded only then. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
@@ -18,7 +18,7 @@ import { Receiver, type Received } from './receiver.ts';
 import type { ForwardStore } from './owners.ts';
 
 const REACHABLE_FIX =
-  'give the address at which other gateways reach this one with --advertise; it must lead straight to this gateway, or through a ' +
+  'set the address at which other gateways reach this one with --advertise; it must lead directly to this gateway, or through a ' +
   'proxy that does not buffer';
 
 export interface ClusterParts {
@@ -26,9 +26,9 @@ export interface ClusterParts {
   clock: Clock;
   log: Log;
   observed: Observed;
-  /** Makes the address known to other gateways, which can be asked from now on. */
+  /** Publishes the address to other gateways, which can be contacted from now on. */
   announce: (address: string, neighbours: Neighbours) => Promise<void>;
-  /** Answers what other gateways ask. */
+  /** Answers requests of other gateways. */
   answerer: NeighbourRequestHandler;
 }
 
@@ -51,7 +51,7 @@ export class Cluster {
     this.#receiver = new Receiver(parts);
   }
 
-  /** Makes known where other gateways reach this one, which listens at the URL. */
+  /** Publishes the address of this gateway, which listens at the URL. */
   async announce(listening: string, advertise: string | undefined): Promise<void> {
     const { store, log, announce } = this.#parts;
     const address = addressOf(advertise ?? listening);
@@ -63,7 +63,7 @@ export class Cluster {
         throw new GatewayError(
           'TOOL_ERR_INVALID_ARGUMENT',
           `another gateway already answers at ${address}, the address that this gateway advertises; ` +
-            'give each gateway an address of its own with --advertise',
+            'give each gateway its own address with --advertise',
         );
       case 'unknown': {
         log.warn('advertise_unreachable', { address, error: answering.why, fix: REACHABLE_FIX });
@@ -78,12 +78,12 @@ export class Cluster {
     log.info('advertised', { address, gateway: store.gatewayId });
   }
 
-  /** Serves the request of a client here, or at the gateway that has its session. */
+  /** Serves the request of a client here, or at the gateway that owns its session. */
   serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<void> {
     return this.#forwarder.serve(incoming, here);
   }
 
-  /** Whether a message, or one of a batch, makes a new call, and does not only answer what one has asked. */
+  /** Whether a message, or one of a batch, starts a new call instead of answering a question. */
   beginsCall(message: unknown): boolean {
     if (Array.isArray(message)) return message.some((each) => this.beginsCall(each));
     if (!isObject(message) || message['method'] !== 'tools/call' || !isObject(message['params'])) return false;
@@ -91,7 +91,7 @@ export class Cluster {
     return inputResponses === undefined && requestState === undefined && !isHelperTool(name);
   }
 
-  /** The request of another gateway's client; nothing if it was answered. */
+  /** The request of another gateway's client; `undefined` if it was already answered. */
   receive(req: IncomingMessage, res: ServerResponse): Received | undefined {
     const received = this.#receiver.receive(req, res);
     if (req.url !== GATEWAY_PATH || received === undefined) return received;
@@ -114,17 +114,17 @@ export class Cluster {
     this.#receiver.refuse(res);
   }
 
-  /** Waits until requests have ended at other gateways, but not longer than this. */
+  /** Waits until forwarded requests have ended, at most this long. */
   async drain(ms: number): Promise<void> {
     await this.#forwarder.drain(ms);
   }
 
-  /** How many responses are on the way to clients of other gateways, as far as is known. */
+  /** The number of unconfirmed responses to clients of other gateways. */
   get unconfirmed(): number {
     return this.#receiver.unconfirmed;
   }
 
-  /** How many requests are at other gateways. */
+  /** The number of forwarded requests. */
   get forwarding(): number {
     return this.#forwarder.open;
   }

@@ -5,7 +5,7 @@ import { GATEWAY_PATH, gatewayHeader } from './advertise.ts';
 import type { GatewayClient } from './gateway-client.ts';
 import type { ForwardStore } from './owners.ts';
 
-/** How long a confirmation waits for a request that takes it along. */
+/** How long a confirmation waits for a request to travel with. */
 const CONFIRM_MS = 5;
 /** So that the header stays short. */
 const MAX_AT_ONCE = 200;
@@ -20,8 +20,8 @@ interface Waiting {
 }
 
 /**
- * Tells other gateways whether clients have received the responses to forwarded requests: with the next request that goes there,
- * or soon after. They know no other way: what they have written may be in the hands of a gateway that dies.
+ * Tells other gateways whether clients have received the responses to forwarded requests: with the next request to that gateway,
+ * or soon after. They cannot know otherwise: a written response may be lost with the forwarding gateway.
  */
 export class Confirmations {
   /** By owner. */
@@ -29,7 +29,7 @@ export class Confirmations {
   readonly #store: ForwardStore;
   readonly #clock: Clock;
   readonly #client: GatewayClient;
-  /** How many requests there were. */
+  /** The number of requests so far. */
   #requests = 0;
   #closed = false;
 
@@ -49,7 +49,7 @@ export class Confirmations {
     return { request: this.#requests, header: this.#headerFor(this.#requests, owner) };
   }
 
-  /** What has become of the response to a request. */
+  /** Adds the fate of a response. */
   add(owner: GatewayAddress, request: number, received: boolean): void {
     const waiting = this.#waitingFor(owner);
     if (waiting.requests.push(received ? request : -request) > 1) return;
@@ -72,7 +72,7 @@ export class Confirmations {
     return `${request} ${waiting.requests.splice(0, MAX_AT_ONCE).join()}`;
   }
 
-  /** Sends what no request has taken along. If that fails, the owner does not know what has become of the responses. */
+  /** Sends the remaining confirmations. If that fails, the fate of the responses stays unknown to the owner. */
   #send(owner: GatewayAddress): void {
     const { address } = owner;
     const header = this.#headerFor(0, owner);

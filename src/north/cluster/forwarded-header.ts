@@ -1,8 +1,8 @@
 /**
- * The header with which a gateway forwards a request of its client to the gateway that has the session. It is signed with the
+ * The header with which a gateway forwards a request of its client to the gateway that owns the session. It is signed with the
  * key that the gateways of one store share, so it stands for the token that the first gateway has checked. Like a token, it
  * protects neither the body nor the response on the way: the network between gateways must be private, or they use https.
- * With the body signed, no header could be used twice, and the response would still be open.
+ * Signing the body would prevent the reuse of headers, and would still not protect the response.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -12,22 +12,22 @@ import { FORWARDED } from '../http/addressed.ts';
 export interface Forwarded extends Identity {
   /** The gateway that received the request from its client. */
   sender: string;
-  /** The gateway that it takes for the owner of the session. */
+  /** The presumed owner of the session. */
   recipient: string;
-  /** What the recipient has claimed: a session, or the states of the principal. */
+  /** The claim of the recipient: a session, or the states of the principal. */
   key: string;
-  /** Tells the connections of the sender's clients from each other. */
+  /** Identifies the connection of the sender's client. */
   connection: number;
 }
 
 /**
- * Each clock differs by less than 30 seconds from that of the database, so two of them by less than a minute. As long is the
- * same header used again, and the rest is for the way. An intercepted header is of no use after that.
+ * Each clock differs by less than 30 seconds from that of the database, so two of them by less than a minute. For another minute the
+ * same header is reused; the rest is for the transmission. An intercepted header is useless after that.
  */
 const MAX_AGE_MS = 150_000;
 export const USE_MS = 60_000;
 
-/** So that no other text signed with the same key can pass for such a header. */
+/** Prevents other texts signed with the same key from passing as such a header. */
 const PURPOSE = 'meanwhile forwarded request 1';
 
 /** The request that the header belongs to. */
@@ -45,7 +45,7 @@ export function forwardedHeader(key: Buffer, request: SignedRequest, fields: For
   return `${signed},${signatureOf(key, request, signed).toString('base64url')}`;
 }
 
-/** What the header says, and when it was signed; throws the reason if it is not to be believed. */
+/** The content of the header, and when it was signed; throws if it is not valid. */
 export function readForwarded(key: Buffer, request: SignedRequest, header: string): Forwarded & { at: number } {
   const end = header.lastIndexOf(',');
   const signed = header.slice(0, Math.max(0, end));
@@ -66,7 +66,7 @@ export function readForwarded(key: Buffer, request: SignedRequest, header: strin
   };
 }
 
-/** Throws if a header that was signed then is of no use any more. */
+/** Throws if a header with this signing time is too old. */
 export function assertFresh({ at }: { at: number }, now: number): void {
   if (Math.abs(now - at) <= MAX_AGE_MS) return;
   throw new Error(`the header ${FORWARDED} is too old; the clocks of all gateways must agree`);

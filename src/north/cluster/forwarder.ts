@@ -1,4 +1,4 @@
-/** Serves requests of clients here, or forwards them to the gateway that has their session. */
+/** Serves requests of clients here, or forwards them to the gateway that owns their session. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OwnedElsewhere } from '../../core/errors.ts';
@@ -23,7 +23,7 @@ import { REFUSED_BY } from './receiver.ts';
 import { Signer } from './signer.ts';
 
 const RETRY_MS = 200;
-/** For how long a request waits beyond the lease of an owner that cannot be reached: another gateway takes the session over. */
+/** How long a request waits beyond the lease of an unreachable owner, for another gateway to take over the session. */
 const TAKE_OVER_MS = 5000;
 
 /** How often to check whether requests have ended. */
@@ -51,7 +51,7 @@ interface ForwarderParts {
   observed: Observed;
 }
 
-/** Whether the response has begun; if not, why. */
+/** Whether the response has started; if not, why. */
 type Outcome = { kind: 'answered' } | Failure;
 
 interface Failure {
@@ -59,7 +59,7 @@ interface Failure {
   error: Error;
 }
 
-/** A request that is at another gateway. */
+/** A forwarded request. */
 interface Open extends Owned {
   sending: GatewayRequest;
   ends: boolean;
@@ -82,7 +82,7 @@ export class Forwarder {
   readonly #open = new InFlight<Open, Open>();
   readonly #stopChecking: () => void;
   #closed = false;
-  /** Requests of which it is not known yet where they are served. */
+  /** Requests whose owner is still being determined. */
   #serving = 0;
 
   constructor({ store, clock, log, observed }: ForwarderParts, client: GatewayClient, confirmations: Confirmations) {
@@ -98,12 +98,12 @@ export class Forwarder {
     this.#stopChecking = every(store.leaseMs, () => void this.#endLost().catch(onFailed), clock);
   }
 
-  /** How many requests are at other gateways. */
+  /** The number of forwarded requests. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** Waits until requests that will end have ended at other gateways, but not longer than this. */
+  /** Waits until finite forwarded requests have ended, at most this long. */
   async drain(ms: number): Promise<void> {
     const deadline = this.#clock.now() + ms;
     const isBusy = (): boolean => this.#serving > 0 || this.#open.values().some(({ ends }) => ends);
@@ -131,7 +131,7 @@ export class Forwarder {
     );
   }
 
-  /** Why it was not forwarded in the end, if it had to be. */
+  /** Resolves with the reason if it could not be forwarded. */
   #serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<Failure | undefined> {
     const key = keyOf(incoming.req, incoming.principal);
     const owner = key === undefined ? undefined : this.#owners.find(key);
@@ -146,7 +146,7 @@ export class Forwarder {
     here: () => Promise<void> | undefined,
   ): Promise<Failure | undefined> {
     const first = owned ?? (await this.#tryHere(here));
-    // A client that leaves while its owner is looked for is not seen to leave later.
+    // A client that left during the lookup emits no further close event.
     if (first === undefined || isOver(incoming.res)) return undefined;
     const outcome = await this.#forward(incoming, first);
     return outcome.kind === 'answered' ? undefined : this.#tryAgain(incoming, here, first, outcome);
@@ -169,7 +169,7 @@ export class Forwarder {
       failure = outcome;
       this.#owners.forget(owned.key);
       this.#report(owned, failure);
-      // To ask for a stream, or to end a session, again does no harm.
+      // Repeating a GET or DELETE does no harm.
       if (failure.kind === 'broken' && req.method === 'POST') {
         respondLost(incoming);
         return failure;
@@ -201,7 +201,7 @@ export class Forwarder {
     }
   }
 
-  /** Resolves when the response has begun, or will not come. */
+  /** Resolves when the response has started, or will not arrive. */
   #forward(incoming: Incoming, { key, owner }: Owned): Promise<Outcome> {
     const { req, res } = incoming;
     const { id, address } = owner;
@@ -212,7 +212,7 @@ export class Forwarder {
     const sending = this.#client.send(this.#outgoing(incoming, { key, owner, address, delivery: header }), {
       onAnswer: (answer) => {
         refusedBy = answer.headers[REFUSED_BY]?.toString();
-        // Nobody asks for it, but the owner need not wait for it any longer.
+        // Not required, but the owner need not wait for it any longer.
         if (refusedBy !== undefined) this.#confirmations.add(owner, request, true);
         if (refusedBy !== undefined || isOver(res)) return undefined;
         this.#owners.learn(key, owner);
@@ -249,13 +249,13 @@ export class Forwarder {
     return { address, method, path, headers, body };
   }
 
-  /** The whole response has come from the owner, or will not. */
+  /** The response of the owner is complete or has failed. */
   #ended(res: ServerResponse, error: Error | undefined, refusedBy: string | undefined): void {
     if (refusedBy !== undefined || !res.headersSent) return;
     if (error === undefined) this.#observed.observer?.requestForwarded('answered');
     else if (!isOver(res)) {
       this.#observed.observer?.requestForwarded('broken');
-      // The client resumes a stream that breaks off.
+      // The client resumes a broken stream.
       res.destroy();
     }
   }
@@ -266,12 +266,12 @@ export class Forwarder {
     else this.#log.debug('forward_failed', about);
   }
 
-  /** Ends the requests whose gateways are gone without a word. One that has lost a session ends the requests of it itself. */
+  /** Ends the requests of gateways that died silently. A gateway that lost a session ends its requests itself. */
   async #endLost(): Promise<void> {
-    // One answer tells for all requests of a gateway that it is there.
+    // One answer shows for all requests of a gateway that it is alive.
     const alive = new Set<string>();
     for (const open of this.#open.values()) {
-      // What belongs to no session was forwarded because this gateway ends, and ends with it.
+      // Requests without a session were forwarded because this gateway is stopping, and end with it.
       if (open.key === '' || alive.has(open.owner.id)) continue;
       const owner = await this.#store.ownerOf(open.key);
       if (owner?.id === open.owner.id) alive.add(owner.id);
@@ -280,13 +280,13 @@ export class Forwarder {
   }
 }
 
-/** At once, even without an event: the client of a stream waits for the headers. */
+/** Flushes the headers immediately, because the client of a stream waits for them. */
 function begin(res: ServerResponse, { status, headers }: GatewayResponse): void {
   res.writeHead(status, responseHeaders(headers));
   if (headers['content-type'] === STREAM_HEADERS['content-type']) res.flushHeaders();
 }
 
-/** A stream of changes does not end by itself. */
+/** Subscription streams do not end on their own. */
 function isRequestThatEnds({ method, headers }: IncomingMessage): boolean {
   return method === 'POST' && headers['mcp-method'] !== 'subscriptions/listen';
 }
@@ -295,7 +295,7 @@ function isOver(res: ServerResponse): boolean {
   return res.destroyed || res.writableEnded;
 }
 
-/** The owner may have run the request before it was lost; to run it again could do its work twice. */
+/** The owner may have run the request before it was lost; running it again could duplicate its work. */
 function respondLost({ res, body, hasHubTools }: Incoming): void {
   const message = lostRequest('the gateway that had the session was lost', hasHubTools);
   const value = body && parseBody(body).value;

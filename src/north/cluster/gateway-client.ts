@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici';
 import { HttpConnections, type HttpConnection, type Undici } from '../../lib/http-connections.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
-/** Less than gateways keep idle connections open, so that a request does not meet one that is being closed. */
+/** Less than the idle timeout of gateways, so that a request does not use a connection that is being closed. */
 const MAX_IDLE_MS = 30_000;
 const SHORT_BODY = 16 * 1024;
 
@@ -25,17 +25,17 @@ export interface GatewayResponse {
 }
 
 export interface AnswerHandler {
-  /** Says where the body of the response goes to; if it is not wanted, nowhere. */
+  /** Returns where to write the response body, if it is wanted. */
   onAnswer: (answer: GatewayResponse) => Writable | undefined;
-  /** Nothing of the request is open any more; `error`: why the response is not complete. */
+  /** The request has ended; `error`: why the response is incomplete. */
   onClose?: (error: Error | undefined) => void;
 }
 
 export type SendOutcome =
   | { kind: 'answered' }
-  /** It has certainly not been received. */
+  /** The request has certainly not been received. */
   | { kind: 'unreachable'; error: Error }
-  /** It may have been received. */
+  /** The request may have been received. */
   | { kind: 'broken'; error: Error };
 
 export class GatewayClient {
@@ -66,9 +66,9 @@ export class GatewayClient {
   }
 }
 
-/** One request, and its response on the way to the client. */
+/** One request and its response. */
 export class GatewayRequest implements Dispatcher.DispatchHandler {
-  /** Resolves when the response has begun, or will not come. */
+  /** Resolves when the response has started, or will not arrive. */
   readonly outcome: Promise<SendOutcome>;
   #resolve!: (outcome: SendOutcome) => void;
   readonly #connections: HttpConnections;
@@ -77,7 +77,7 @@ export class GatewayRequest implements Dispatcher.DispatchHandler {
   #isSent = false;
   #isOver = false;
   #body: Writable | undefined;
-  /** Of the response, if it is known. */
+  /** The content length of the response, if known. */
   #length = -1;
 
   constructor(
@@ -96,7 +96,7 @@ export class GatewayRequest implements Dispatcher.DispatchHandler {
 
   /** The client has left, or nothing more is expected of the recipient. */
   abort(): void {
-    // Mostly it is over: an error takes long to make.
+    // Usually it has ended: creating an error is expensive.
     if (!this.#isOver) this.#end(new Error('aborted'));
   }
 
@@ -119,7 +119,7 @@ export class GatewayRequest implements Dispatcher.DispatchHandler {
     const body = this.#body;
     if (body === undefined) return;
     if (chunk.length === this.#length && chunk.length <= SHORT_BODY) {
-      // Leaves together with the head, in one piece.
+      // Sent together with the head in one write.
       body.end(chunk.toString('latin1'), 'latin1');
       return;
     }

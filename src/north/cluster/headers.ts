@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
 
-/** Headers of one connection, and those that the first gateway has dealt with. */
+/** Connection headers, and those that the first gateway has handled. */
 const NOT_FORWARDED = new Set([
   'connection',
   'content-length',

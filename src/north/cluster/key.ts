@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { canBeNamed, statesKey } from '../../core/cluster/claims.ts';
 import { MODERN_VERSION } from '../../lib/protocol.ts';
 
-/** What a gateway must own to serve this request, as far as its headers tell. An `initialize` can be served by any. */
+/** The claim that a gateway must hold to serve this request, according to its headers. Any gateway can serve `initialize`. */
 export function keyOf({ headers, method }: IncomingMessage, principal: string): string | undefined {
   const sessionId = headers['mcp-session-id'];
   if (typeof sessionId === 'string') return canBeNamed(sessionId) ? sessionId : undefined;

@@ -20,7 +20,7 @@ import type { GatewayResponse, GatewayClient } from './gateway-client.ts';
 import type { ForwardStore } from './owners.ts';
 import { REFUSED_BY, type Received } from './receiver.ts';
 
-/** Requests and answers may hold the results of tasks, which are large, but not larger than this. */
+/** The limit on requests and answers, which may contain large task results. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 export class HttpNeighbours implements Neighbours {
@@ -58,7 +58,7 @@ export class HttpNeighbours implements Neighbours {
     const content = Buffer.from(stringifyExact(request));
     const body = new PassThrough();
     body.on('error', () => {
-      // Who reads it hears of it.
+      // The reader gets the error.
     });
     let answer: GatewayResponse | undefined;
     const sending = this.#client.send(
@@ -106,7 +106,7 @@ export type NeighbourRequestHandler = (
   exchange: Exchange,
 ) => Promise<unknown>;
 
-/** Answers the request of another gateway. `refuse` tells it that nothing was done. */
+/** Answers the request of another gateway. `refuse` reports that nothing was done. */
 export async function answerRequest(
   { principal }: Received,
   { req, res }: { req: IncomingMessage; res: ServerResponse },

@@ -1,19 +1,19 @@
 import type { ClusterStore, GatewayAddress } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 
-/** Beyond this, those that were learned first are forgotten. */
+/** Beyond this, the oldest entries are dropped. */
 const MAX_KNOWN = 100_000;
 
-/** What the store tells of other gateways, as far as requests are forwarded. */
+/** The parts of the store needed for forwarding. */
 export type ForwardStore = Pick<ClusterStore, 'gatewayId' | 'key' | 'leaseMs' | 'ownerOf' | 'anyOther'>;
 
 interface Known {
   owner: GatewayAddress;
-  /** Until then, the store is not asked. A gateway that does not have the session any more refuses. */
+  /** Until then, the store is not asked. A gateway that no longer owns the session refuses the request. */
   until: number;
 }
 
-/** Which other gateway has a session, as far as it is known here: so most requests are forwarded without asking the store. */
+/** Caches which other gateway owns a session, so that most requests are forwarded without asking the store. */
 export class Owners {
   readonly #known = new Map<string, Known>();
   readonly #store: ForwardStore;
@@ -24,14 +24,14 @@ export class Owners {
     this.#clock = clock;
   }
 
-  /** The other gateway that has it; nothing if this one has it, or may take it. */
+  /** The other gateway that owns it; `undefined` if this one owns it or may take it. */
   find(key: string): GatewayAddress | undefined | Promise<GatewayAddress | undefined> {
     const known = this.#known.get(key);
     if (known === undefined || known.until > this.#clock.now()) return known?.owner;
     return this.#ask(key, known.owner);
   }
 
-  /** The owner itself, or the store, has just said so. */
+  /** Records an owner that was just confirmed by itself or by the store. */
   learn(key: string, owner: GatewayAddress): void {
     const until = this.#clock.now() + this.#store.leaseMs / 2;
     const known = this.#known.get(key);
@@ -58,7 +58,7 @@ export class Owners {
       this.learn(key, owner);
       return owner;
     } catch {
-      // Requests go on while the database is away: a gateway that does not own the session any more refuses them.
+      // Requests continue while the database is down: a gateway that no longer owns the session refuses them.
       return before;
     }
   }

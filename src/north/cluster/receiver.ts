@@ -13,7 +13,7 @@ import { Verifier } from './signer.ts';
 import { StandIns } from './stand-ins.ts';
 import type { ForwardStore } from './owners.ts';
 
-/** In a response: the gateway that answers, which has not done what was asked. */
+/** In a response: the gateway that refused the request and has done nothing. */
 export const REFUSED_BY = 'meanwhile-refused-by';
 
 export interface Received extends ForwardedRequest, Identity {}
@@ -32,7 +32,7 @@ export class Receiver {
     this.#standIns = new StandIns(clock);
   }
 
-  /** The request of another gateway's client; nothing if it was refused, for a client may have sent the header itself. */
+  /** The request of another gateway's client; `undefined` if it was refused, since a client may have sent the header itself. */
   receive(req: IncomingMessage, res: ServerResponse): Received | undefined {
     let forwarded: Forwarded;
     try {
@@ -55,12 +55,12 @@ export class Receiver {
     return { principal, facts, connection: this.#standIns.of(sender, connection, res) };
   }
 
-  /** How many responses are on the way to clients of other gateways, as far as is known. */
+  /** The number of unconfirmed responses to clients of other gateways. */
   get unconfirmed(): number {
     return this.#arrivals.open;
   }
 
-  /** This gateway does not have the session, and has done nothing. */
+  /** Reports that this gateway does not own the session and has done nothing. */
   refuse(res: ServerResponse): void {
     const headers = { [REFUSED_BY]: this.#store.gatewayId };
     respondError(res, 421, -32000, 'Misdirected Request: another gateway has the session', { headers });

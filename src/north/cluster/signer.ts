@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { assertFresh, forwardedHeader, readForwarded, USE_MS, type Forwarded } from './forwarded-header.ts';
 import type { ForwardStore } from './owners.ts';
 
-/** What the header of a request depends on. */
+/** The parts of a request that its header depends on. */
 type Signable = Pick<IncomingMessage, 'method' | 'url' | 'socket'>;
 
 /** What is forwarded, and to whom. */
@@ -14,7 +14,7 @@ export interface Forwarding extends Identity {
   recipient: string;
 }
 
-/** The header of the last request of a client, which is mostly that of the next one too: to sign it takes a while. */
+/** The cached header of a client's last request, which usually also fits the next one: signing is slow. */
 interface Signed extends Forwarding {
   method: string | undefined;
   path: string | undefined;
@@ -32,7 +32,7 @@ interface Connected extends Socket {
 export class Signer {
   readonly #store: ForwardStore;
   readonly #clock: Clock;
-  /** How many connections of clients there were. */
+  /** The number of client connections so far. */
   #connections = 0;
 
   constructor(store: ForwardStore, clock: Clock) {
@@ -72,7 +72,7 @@ function isSame(signed: Forwarding, { principal, facts, key, recipient }: Forwar
   );
 }
 
-/** Beyond this, all are forgotten. */
+/** Beyond this, the cache is cleared. */
 const MAX_KNOWN = 10_000;
 
 /** Reads the headers of requests that other gateways forward. */
@@ -87,7 +87,7 @@ export class Verifier {
     this.#clock = clock;
   }
 
-  /** What the header says; throws the reason if it is not to be believed. */
+  /** The content of the header; throws if it is not valid. */
   read({ method = '', url: path = '' }: Pick<Signable, 'method' | 'url'>, header: string): Forwarded {
     const whole = `${method} ${path} ${header}`;
     const known = this.#known.get(whole);

@@ -4,12 +4,12 @@ import type { ClientConnection } from '../http/addressed.ts';
 
 const MAX_IDLE = 10_000;
 
-/** As long as a listener keeps a connection open between two requests. */
+/** The keep-alive timeout of a listener. */
 const MAX_IDLE_MS = 65_000;
 
-/** Stands for the connection of a client to another gateway. Nobody tells when it is closed, but it is idle before. */
+/** Represents the connection of a client to another gateway. Its end is not reported, but it is idle before. */
 class StandIn implements ClientConnection {
-  /** How many requests of it are open. */
+  /** The number of open requests on it. */
   open = 0;
   #idleSince: number;
   readonly #clock: Clock;
@@ -36,7 +36,7 @@ class StandIn implements ClientConnection {
 /** The connections of clients to other gateways. */
 export class StandIns {
   readonly #used = new Map<string, StandIn>();
-  /** Those without an open request; the one that has been so for longest comes first. */
+  /** Connections without an open request, longest idle first. */
   readonly #idle = new Map<string, StandIn>();
   readonly #clock: Clock;
 

@@ -7,7 +7,7 @@ export class ApiError extends Error {
   readonly code: string;
   /** More members of `error`. */
   readonly details: Record<string, unknown>;
-  /** What stands beside `error`. */
+  /** Members beside `error`. */
   readonly beside: Record<string, unknown>;
   readonly headers: Record<string, string>;
 
@@ -37,7 +37,7 @@ export class ApiError extends Error {
 
 export const notFound = (what: string): ApiError => new ApiError(404, 'not_found', what);
 
-/** Errors of the gateway keep their own codes, in the words of the API. */
+/** The API codes of gateway errors. */
 const CODES: Partial<Record<ErrorCode, string>> = {
   TOOL_ERR_SERVER_NOT_FOUND: 'not_found',
   TOOL_ERR_NOT_FOUND: 'not_found',
@@ -58,7 +58,7 @@ const CODES: Partial<Record<ErrorCode, string>> = {
   TOOL_ERR_SHUTTING_DOWN: 'shutting_down',
 };
 
-/** Any error as one of the API; `undefined` for unexpected errors. */
+/** Converts an error to an API error; `undefined` for unexpected errors. */
 export function apiErrorOf(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error;
   if (!(error instanceof GatewayError)) return undefined;

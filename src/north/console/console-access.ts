@@ -1,4 +1,4 @@
-/** Who uses the console and its API: checks tokens, the key of the launch link, cookies and where a request comes from. */
+/** Authenticates users of the console and its API: checks tokens, the launch key, cookies and the origin of requests. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -18,7 +18,7 @@ import { SignInLimit } from './sign-in-limit.ts';
 /** The name of the key in the store. */
 const COOKIE_KEY = 'console cookies';
 
-/** Has the page key, which makes a cookie valid. A page of another origin neither knows it nor can send it. */
+/** Carries the page key, without which a cookie is invalid. A page of another origin neither knows it nor can send it. */
 const PAGE_KEY_HEADER = 'meanwhile-console';
 
 /** The parameter with which the page sends a browser to another page of the gateway. */
@@ -35,13 +35,13 @@ export interface AccessParts {
   key: string;
   operators: readonly string[];
   audit: AuditRecorder | undefined;
-  /** Absent where nobody signs in with an authorization server. */
+  /** Absent without an authorization server for the console. */
   login?: ConsoleLogin | undefined;
 }
 
 type Known = Pick<SignedIn, 'principal' | 'launched' | 'login'>;
 
-/** Somebody who has signed in just now. */
+/** A person who has just signed in. */
 interface Entered extends Known {
   method: NonNullable<SignInLine['method']>;
   /** How long they stay signed in. */
@@ -50,7 +50,7 @@ interface Entered extends Known {
   cookies: string[];
 }
 
-/** A request of somebody who may use the API. */
+/** A request that may use the API. */
 export interface Admitted {
   person: Person;
   by: 'cookie' | 'bearer';
@@ -68,7 +68,7 @@ export class ConsoleAccess {
     this.#limit = new SignInLimit(parts.clock);
   }
 
-  /** Throws unless the request was made by a page of this host, or by no page at all. */
+  /** Throws unless the request was sent by a page of this host, or not by a page. */
   checkSource(req: IncomingMessage): void {
     const { guard } = this.#parts;
     const { host = '', origin } = req.headers;
@@ -77,7 +77,7 @@ export class ConsoleAccess {
     throw new ApiError(403, 'foreign_origin', `pages of ${origin} may not use the console; open it at its own address`);
   }
 
-  /** Who makes the request; throws if nobody may. To change something takes more than to look. */
+  /** The sender of the request; throws if it may not use the API. Writing requires more rights than reading. */
   async admit(req: IncomingMessage, needed: Scope = isRead(req) ? 'use' : 'answer'): Promise<Admitted> {
     const { authorization } = req.headers;
     if (authorization !== undefined) return { person: await this.#bearer(req, authorization), by: 'bearer' };
@@ -95,7 +95,7 @@ export class ConsoleAccess {
     return { person, by: 'cookie', expires: signedIn.expires };
   }
 
-  /** The `Set-Cookie` headers and the page key of somebody who knows the key of the launch link, or a token, or comes back from an issuer. */
+  /** The `Set-Cookie` headers and the page key for a valid launch key, token or return from an issuer. */
   async signIn(
     req: IncomingMessage,
     key: string,
@@ -103,7 +103,7 @@ export class ConsoleAccess {
   ): Promise<{ cookies: string[]; pageKey: string }> {
     const { clock, audit, guard } = this.#parts;
     const { remoteAddress: address } = req.socket;
-    // Whoever sent the link would have the person act as the sender, and sign in at servers for them.
+    // Otherwise a person who follows a link would act as its sender, and sign in to servers for them.
     if (fromLink && guard.principalWith(key) !== undefined) {
       audit?.signInRefused('console', address);
       throw new ApiError(401, 'token_in_link', 'a link does not sign you in with a token; enter your own token here');
@@ -125,23 +125,23 @@ export class ConsoleAccess {
     return { cookies: [cookies.set(signedIn, now, { secure }), ...entered.cookies], pageKey: cookies.pageKey(known) };
   }
 
-  /** The `Set-Cookie` headers of somebody who leaves. */
+  /** The `Set-Cookie` headers that sign a person out. */
   async signOut(): Promise<string[]> {
     return [...(await this.#cookieKey()).clear(), ...((await this.#parts.login?.forget()) ?? [])];
   }
 
-  /** The address of another page of the gateway with a pass for it, for somebody whom `admit` has let in with a cookie. */
+  /** The address of another gateway page with a pass for it, for a person admitted with a cookie. */
   async addressWithPass(req: IncomingMessage, path: string): Promise<string> {
     await this.admit(req, 'use');
     const cookies = await this.#cookieKey();
     const now = this.#parts.clock.now();
     const signedIn = cookies.read(req, now);
-    // An access token does not go with a browser to another page.
+    // A browser does not carry an access token to another page.
     if (signedIn === undefined) throw this.#notSignedIn();
     return `${path}?${new URLSearchParams({ [PASS]: cookies.pass(signedIn, path, now) }).toString()}`;
   }
 
-  /** Who opens a page of the gateway, in a browser that the console has sent there. */
+  /** The person who opens a gateway page in a browser that the console sent there. */
   async visitor(req: IncomingMessage, path: string): Promise<Person | undefined> {
     const cookies = await this.#cookieKey();
     const now = this.#parts.clock.now();
@@ -166,7 +166,7 @@ export class ConsoleAccess {
     });
   }
 
-  /** Who has an access token of an authorization server. To change something takes more than to look. */
+  /** The owner of an access token. Writing requires more rights than reading. */
   async #personWith(req: IncomingMessage, token: string, resource: ProtectedResource): Promise<Person> {
     try {
       const { principal, facts, scope } = await resource.bearerOf(token, '/mcp', isRead(req) ? 'use' : 'answer');
@@ -213,7 +213,7 @@ export class ConsoleAccess {
     return launched || (mark !== undefined && mark === this.#markOf(signedIn, cookies));
   }
 
-  /** Another one once the token or the issuer was replaced, and none once it is gone from the configuration. */
+  /** Changes when the token or the issuer is replaced; `undefined` once it is removed from the configuration. */
   #markOf({ principal, launched, login }: Known, cookies: Cookies): string | undefined {
     if (launched) return undefined;
     const { guard, login: issuers } = this.#parts;
@@ -232,11 +232,11 @@ export class ConsoleAccess {
   #lacksScope(needed: Scope): ApiError {
     const { resource } = this.#parts.guard;
     const name = resource?.scopes ? resource.scopes[needed] : needed;
-    const message = `you may look, but not do this: your account lacks the scope ${name}; sign in again once it has it`;
+    const message = `your account may not do this: it lacks the scope ${name}; sign in again once it has the scope`;
     return new ApiError(403, 'not_allowed', message);
   }
 
-  /** Read when it is first needed; asked again if the store could not be read. */
+  /** Read on first use; retried if the store could not be read. */
   async #cookieKey(): Promise<Cookies> {
     this.#cookies ??= this.#parts.store.secret(COOKIE_KEY).then((key) => new Cookies(key));
     try {

@@ -22,7 +22,7 @@ import { serveFile } from './static-files.ts';
 export interface ConsoleSettings {
   /** The key of the launch link. */
   key: string;
-  /** The principals that see what belongs to any. */
+  /** The principals that see the data of all principals. */
   operators: readonly string[];
   /** When the program was started. */
   startedAt: number;
@@ -43,7 +43,7 @@ export interface ConsoleParts {
 export class Console {
   readonly #gateway: Gateway;
   readonly #access: ConsoleAccess;
-  /** Absent where nobody signs in with an authorization server. */
+  /** Absent without an authorization server for the console. */
   readonly #login: ConsoleLogin | undefined;
   readonly #resource: Guard['resource'];
   readonly #services: Services;
@@ -71,22 +71,22 @@ export class Console {
     } catch (error) {
       const known = apiErrorOf(error) ?? this.#unforeseen();
       if (known.code === 'internal') this.#gateway.log.error('console_failed', { path, error: messageOf(error) });
-      // What is left of its body is not read.
+      // The rest of the body is not read.
       if (!req.complete) res.setHeader('connection', 'close');
       respondApiError(res, known);
     }
   }
 
   /**
-   * Who opens a page of the gateway beside the console, such as `/oauth/start/<id>`: the person that the browser is signed in as.
-   * Nobody unless the page of the console has sent the browser there, so it first has to be sent with `sendToSignIn`. The cookie
+   * The person who opens a gateway page beside the console, such as `/oauth/start/<id>`: the one that the browser is signed in as.
+   * `undefined` unless the console page sent the browser there, so it must first be sent with `sendToSignIn`. The cookie
    * alone does not count, because browsers send it to every port of a host.
    */
   async visitor(req: IncomingMessage, path: string): Promise<Person | undefined> {
     return this.#access.visitor(req, path);
   }
 
-  /** Sends a browser to the console, which sends it back to this path at once, or as soon as the person has signed in. */
+  /** Sends a browser to the console, which sends it back to this path once the person is signed in. */
   sendToSignIn(res: ServerResponse, path: string): void {
     redirect(res, this.signInAddress(path));
   }
@@ -99,11 +99,11 @@ export class Console {
     return (this.#login?.choices ?? []).map(({ issuer, title }) => ({ issuer, title }));
   }
 
-  /** A browser comes back from an issuer: on to the page, or to one that says why not. */
+  /** A browser returns from an issuer: redirects it to the page, or shows why that failed. */
   async #arrive(req: IncomingMessage, res: ServerResponse, login: ConsoleLogin): Promise<void> {
     const withBody = req.method !== 'HEAD';
     try {
-      // Programs that look what is behind a link must not use it up.
+      // Link previews must not consume the link.
       if (!withBody) throw new ApiError(405, 'method_not_allowed', 'use GET here', { headers: { allow: 'GET' } });
       const { url = '' } = req;
       const parameters = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
@@ -112,7 +112,7 @@ export class Console {
     } catch (error) {
       this.#gateway.audit?.signInRefused('console', req.socket.remoteAddress);
       const { status, title, text, link } = this.#noteOf(error);
-      // The cookie stays: somebody else may have made the link, and the person may still be on the way.
+      // The cookie stays: the link may be forged, and the real sign-in may still be in progress.
       respondPage(res, status, notePage(title, text, link), { withBody });
     }
   }
@@ -139,7 +139,7 @@ export class Console {
     return { status, title: 'You are not signed in', text: `${text.replace(/\.$/, '')}.`, link: again };
   }
 
-  /** Signing out here does not depend on whether the issuer can be asked. */
+  /** Signing out here must work even if the issuer cannot be reached. */
   async #signOutAt(req: IncomingMessage): Promise<{ title: string; url: string } | undefined> {
     try {
       return await this.#login?.end(req);
@@ -213,6 +213,6 @@ export class Console {
 }
 
 function redirect(res: ServerResponse, location: string): void {
-  // Not for ever: another program may listen here one day.
+  // Not permanent: another program may listen here later.
   res.writeHead(307, { ...SECURITY_HEADERS, location }).end();
 }

@@ -1,6 +1,6 @@
 /**
- * What a person who has signed in has: a cookie with who it is, until when, and a signature; and a page key. Browsers send cookies to
- * every port of a host, so to any server on this machine whose link the person opens. The cookie alone is therefore worth nothing: the
+ * A signed-in person has a cookie with their identity, its expiry and a signature, and a page key. Browsers send cookies to
+ * every port of a host, so to any server on this machine whose link the person opens. The cookie alone is therefore worthless: the
  * page keeps the page key in its own storage, which no other port can read, and sends it with each request.
  */
 
@@ -12,19 +12,19 @@ import { isObject } from '../../lib/values.ts';
 /** How long a person stays signed in. */
 export const COOKIE_MS = 12 * 3_600_000;
 
-/** How long a person may take on a page of the gateway that the console has sent the browser to. */
+/** How long a person may stay on a gateway page to which the console sent the browser. */
 const PASS_MS = 10 * 60_000;
 
-/** Browsers take a cookie of such a name only over https and for this very host, so that no other site can put one in its place. */
+/** Browsers accept a cookie with this prefix only over https and for exactly this host, so no other site can replace it. */
 export const HOST_PREFIX = '__Host-';
 
 export interface SignedIn {
   principal: string;
-  /** The person was given the key of a start of the gateway, and so is at its machine. */
+  /** The person used the launch key, and so is at the gateway's machine. */
   launched: boolean;
-  /** Of the token that the person signed in with, or of the issuer. */
+  /** Identifies the token or the issuer that the person signed in with. */
   mark?: string | undefined;
-  /** The authorization server that has named the person, and what they may do. */
+  /** The authorization server that identified the person, and their scope. */
   login?: { issuer: string; scope: Scope; facts?: TokenFacts | undefined } | undefined;
   expires: number;
 }
@@ -47,7 +47,7 @@ export class Cookies {
     return this.#header(`${content}.${this.#signatureOf(content).toString('base64url')}`, seconds, secure);
   }
 
-  /** The same for each sign-in of a person: the pages of several gateways on one host have one cookie, but a storage each. */
+  /** The same for each sign-in of a person: pages of several gateways on one host share a cookie, but not their storage. */
   pageKey({ principal, launched }: Pick<SignedIn, 'principal' | 'launched'>): string {
     return this.#signatureOf(`page ${JSON.stringify([principal, launched])}`).toString('base64url');
   }
@@ -57,7 +57,7 @@ export class Cookies {
     return [this.#header('', 0, false), this.#header('', 0, true)];
   }
 
-  /** Who sent the request; nothing without a cookie, or if it has expired or another key has signed it. */
+  /** The sender of the request; `undefined` without a valid, unexpired cookie. */
   read({ headers }: Pick<IncomingMessage, 'headers'>, now: number): SignedIn | undefined {
     const { cookie = '' } = headers;
     const value = cookieIn(cookie, `${HOST_PREFIX}${this.#name}`) ?? cookieIn(cookie, this.#name) ?? '';
@@ -70,7 +70,7 @@ export class Cookies {
     return signedIn !== undefined && signedIn.expires > now ? signedIn : undefined;
   }
 
-  /** Tells one token from another without saying anything about either. */
+  /** Distinguishes tokens without revealing them. */
   markOf(tokenDigest: Buffer): string {
     return this.#signatureOf(`token ${tokenDigest.toString('base64url')}`)
       .toString('base64url')
@@ -81,7 +81,7 @@ export class Cookies {
     return isSame(given, this.pageKey(signedIn));
   }
 
-  /** Lets a browser from the page, which has the page key, to another page of the gateway, to which it can send no header. */
+  /** Admits a browser from the console page, which has the page key, to another gateway page, to which it cannot send headers. */
   pass({ principal, launched }: Pick<SignedIn, 'principal' | 'launched'>, path: string, now: number): string {
     return this.#pass(principal, launched, path, now + PASS_MS);
   }
@@ -121,7 +121,7 @@ export function cookieIn(header: string, name: string): string | undefined {
   return undefined;
 }
 
-/** Signed, but perhaps by another version of the program. */
+/** The signature is valid, but another version of the program may have written it. */
 function parse(content: string): SignedIn | undefined {
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 /**
- * People who sign in with an authorization server, from the button of the page to the cookie. Between the steps the browser carries
- * everything in one sealed cookie: the attempt on the way there, and who has signed in on the way back. So any gateway on the store
- * can take the next step, and a link that somebody else has made leads nowhere.
+ * Sign-in with an authorization server, from the button on the page to the cookie. Between the steps the browser carries
+ * everything in one sealed cookie: the attempt on the way out, and the identity on the way back. So any gateway on the store
+ * can perform the next step, and a forged link is useless.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -15,11 +15,11 @@ import { cookieIn, HOST_PREFIX } from './cookie.ts';
 
 /** How long a person may take at the page of the issuer. */
 const PENDING_MS = 600_000;
-/** How long the page may take to exchange what the browser has brought back. */
+/** How long the page may take to redeem the code of the redirect. */
 const RETURNED_MS = 60_000;
 /** A longer ID token does not fit into a cookie; without it, the issuer asks whether the person really wants to sign out. */
 const MOST_ID_TOKEN_CHARS = 2000;
-/** The same of what access rules and quotas look for. Without a part of it, a rule that denies something would not match. */
+/** The same for token facts. If some were dropped, a rule that denies something would not match. */
 const MOST_FACTS_CHARS = 1500;
 
 export const LOGIN_CALLBACK_PATH = '/console/callback';
@@ -30,24 +30,24 @@ const SEALING_KEY = 'console sign-in';
 const [PENDING, RETURNED, ID_TOKEN] = ['pending', 'returned', 'id token'];
 
 interface Pending extends PendingLogin {
-  /** Where the person wanted to go. */
+  /** The page that the person wanted to open. */
   to: string;
   expires: number;
 }
 
-/** Who has come back. The page has the code, and the browser the cookie: neither is enough alone. */
+/** A completed sign-in. The page has the code and the browser the cookie; neither is enough alone. */
 interface Returned extends SignedInPerson {
   code: string;
   idToken?: string;
   expires: number;
 }
 
-/** Somebody whom an issuer has named. */
+/** A person identified by an issuer. */
 export interface SignedInPerson {
   principal: string;
   issuer: string;
   scope: Scope;
-  /** What the tokens of the person say, as far as access rules and quotas ask. */
+  /** The facts of the person's tokens. */
   facts?: TokenFacts | undefined;
   sessionMs: number;
 }
@@ -56,21 +56,21 @@ export interface LoginParts {
   logins: Logins;
   store: Pick<Store, 'secret' | 'addToCounter'>;
   clock: Clock;
-  /** Where the gateway is reached, without a path. */
+  /** The URL of the gateway, without a path. */
   base: () => string;
 }
 
-/** The answer to a browser that has come back. */
+/** The response to a browser that returns from the issuer. */
 export interface LoginReply {
   location: string;
   cookies: string[];
 }
 
-/** Somebody who has signed in, and may not use the gateway. */
+/** The person has signed in, but may not use the gateway. */
 export class NoScope extends Error {
   readonly principal: string;
   readonly title: string;
-  /** Where they can sign out, to sign in as somebody else. */
+  /** Where they can sign out, to sign in with another account. */
   readonly endUrl: string | undefined;
 
   constructor(principal: string, title: string, endUrl: string | undefined) {
@@ -92,7 +92,7 @@ export class ConsoleLogin {
     return this.#parts.logins.choices;
   }
 
-  /** Changes with what the configuration says of the issuer; nothing once nobody can sign in with it any more. */
+  /** Changes with the configuration of the issuer; `undefined` once it is no longer configured. */
   digestOf(issuer: string): Buffer | undefined {
     const choice = this.choices.find((each) => each.issuer === issuer);
     return (
@@ -103,7 +103,7 @@ export class ConsoleLogin {
     );
   }
 
-  /** Where the page goes to. The issuer sends people back to the public address, so that they have to begin there, too. */
+  /** The URL for the page to open. The issuer redirects to the public address, so the sign-in must start there too. */
   async begin(req: IncomingMessage, issuer: string, wanted: string): Promise<{ url: string; cookies: string[] }> {
     const { logins, clock, base } = this.#parts;
     const to = isReturnPath(wanted) ? wanted : '/console';
@@ -113,20 +113,20 @@ export class ConsoleLogin {
     const { url, pending } = await logins.begin(issuer, `${base()}${LOGIN_CALLBACK_PATH}`);
     const attempt: Pending = { ...pending, to, expires: clock.now() + PENDING_MS };
     const sealed = await this.#seal(attempt, PENDING);
-    // The way back begins at another site: a stricter cookie would not come along.
+    // The redirect comes from another site: a stricter cookie would not be sent.
     return { url, cookies: [await this.#cookie(sealed, PENDING_MS, 'Lax')] };
   }
 
-  /** The browser comes back from the issuer. Throws a `GatewayError` or `NoScope`. */
+  /** The browser returns from the issuer. Throws a `GatewayError` or `NoScope`. */
   async arrive(req: IncomingMessage, parameters: URLSearchParams): Promise<LoginReply> {
     const { logins, clock, base } = this.#parts;
     const pending = await this.#carried<Pending>(req, PENDING);
     if (pending === undefined) {
-      throw refused('it has taken too long, was completed before, or was begun in another browser');
+      throw refused('it took too long, was already completed, or was started in another browser');
     }
-    // Also where a browser kept the cookie: a link from its history must not sign in again.
+    // Even if the browser kept the cookie: a link from its history must not sign in again.
     if (parameters.get('state') === pending.state && !(await this.#isFirst(pending.state, PENDING_MS))) {
-      throw refused('it was completed before');
+      throw refused('it was already completed');
     }
     const { principal, facts, scope, idToken, sessionMs } = await logins.complete(pending, parameters);
     const { issuer, to } = pending;
@@ -144,7 +144,7 @@ export class ConsoleLogin {
     return { location: fragmentFor(to, code), cookies: [cookie] };
   }
 
-  /** Who has just come back with this code, and the cookies that follow from it. */
+  /** The identity for this code, and the resulting cookies. */
   async redeem(
     req: IncomingMessage,
     code: string,
@@ -160,7 +160,7 @@ export class ConsoleLogin {
     return { identity: { principal, issuer, scope, facts, sessionMs }, cookies };
   }
 
-  /** Where somebody who leaves the console can sign out at the issuer, too. */
+  /** Where a person who signs out of the console can also sign out at the issuer. */
   async end(req: IncomingMessage): Promise<{ title: string; url: string } | undefined> {
     const { logins, base } = this.#parts;
     const names = await this.#names();
@@ -172,12 +172,12 @@ export class ConsoleLogin {
     return url === undefined ? undefined : { title: choice.title, url };
   }
 
-  /** The `Set-Cookie` headers of somebody who leaves. */
+  /** The `Set-Cookie` headers that sign a person out. */
   async forget(): Promise<string[]> {
     return [await this.#cookie('', 0, 'Strict'), await this.#idCookie('', 0)];
   }
 
-  /** Whether this is used for the first time, at all gateways on the store. */
+  /** Whether this is the first use, across all gateways on the store. */
   async #isFirst(handle: string, ms: number): Promise<boolean> {
     const { store, clock } = this.#parts;
     const digest = createHash('sha256').update(handle).digest('base64url');
@@ -197,7 +197,7 @@ export class ConsoleLogin {
     const isSecure = this.#isSecure;
     return {
       attempt: `${isSecure ? HOST_PREFIX : ''}meanwhile_sign_in_${digest}`,
-      // It is only for one path, which the other prefix does not allow.
+      // It is for one path only, which the other prefix does not allow.
       idToken: `${isSecure ? '__Secure-' : ''}meanwhile_id_${digest}`,
     };
   }
@@ -217,7 +217,7 @@ export class ConsoleLogin {
     return this.#isSecure ? `${header}; Secure` : header;
   }
 
-  /** What the browser has brought along, if it is for this step and still valid. */
+  /** The sealed content that the browser carries, if it is for this step and still valid. */
   async #carried<T extends { expires: number }>(req: IncomingMessage, step: string): Promise<T | undefined> {
     const { attempt } = await this.#names();
     const found = (await this.#unseal(cookieIn(req.headers.cookie ?? '', attempt) ?? '', step)) as T | undefined;
@@ -237,7 +237,7 @@ export class ConsoleLogin {
   }
 }
 
-/** The console, where a key signs in and then opens what the person wanted. */
+/** The fragment for the console, which signs in with the key and opens the requested page. */
 function fragmentFor(to: string, key?: string): string {
   const wanted = to.startsWith('/console') ? to.slice('/console#'.length) : to;
   if (key !== undefined) return `/console#key=${key}${wanted === '' ? '' : `&to=${wanted}`}`;
@@ -247,7 +247,7 @@ function fragmentFor(to: string, key?: string): string {
 function tooMuch(chars: number): GatewayError {
   return new GatewayError(
     'TOOL_ERR_LIMIT',
-    `Your account has more of what "access" and "quotas" look for than a cookie can hold (${chars} characters, at most ${MOST_FACTS_CHARS}). Ask an operator to use narrower patterns for claims there.`,
+    `Your account has more scopes and claims for "access" and "quotas" than a cookie can hold (${chars} characters, at most ${MOST_FACTS_CHARS}). Ask an operator to use narrower patterns for claims.`,
   );
 }
 

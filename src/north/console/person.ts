@@ -3,9 +3,9 @@ import type { Identity } from '../../core/ports.ts';
 
 /** The person at the console, or the program that uses its API. */
 export interface Person extends Identity {
-  /** Sees and answers what belongs to any principal. */
+  /** Sees and answers the questions and calls of all principals. */
   operator: boolean;
-  /** May look at things, and change nothing. */
+  /** Has read-only access. */
   readOnly?: boolean;
 }
 
@@ -13,13 +13,13 @@ export function maySee({ principal, operator }: Person, item: { principal: strin
   return operator || item.principal === principal;
 }
 
-/** What an item is about. */
+/** The server and tool of an item. */
 interface About {
   server?: string | undefined;
   tool?: string | undefined;
 }
 
-/** Whether the access rules let a person know of a server, or of what belongs to a call of its tool. Operators look after everything. */
+/** Whether the access rules let a person see a server, or the calls of its tool. Operators see everything. */
 export function accessOf({ access, registry }: Gateway, person: Person): (about: About) => boolean {
   if (access === undefined || person.operator) return () => true;
   const grant = access.grantOf(person);

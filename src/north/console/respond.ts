@@ -3,7 +3,7 @@ import { stringifyExact } from '../../lib/exact-json.ts';
 import { respondJson } from '../http/response.ts';
 import type { ApiError } from './api-error.ts';
 
-/** On every response of the console and its API: nothing of it is for other sites, and nothing is guessed. */
+/** Headers of every response of the console and its API: no use by other sites, and no content sniffing. */
 export const SECURITY_HEADERS: Record<string, string> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
 import { ApiError } from './api-error.ts';
 
-/** Wrong keys from one address within a minute; */
+/** The limit on wrong keys from one address per minute. */
 const PER_ADDRESS = 10;
-/** and from all of them. */
+/** The limit on wrong keys from all addresses per minute. */
 const IN_ALL = 1000;
 const WINDOW_MS = 60_000;
 
-/** Limits wrong keys and tokens. Right ones are never refused: others may have the same address, such as that of a proxy. */
+/** Limits wrong keys and tokens. Valid ones are never refused, since many people may share an address, such as a proxy's. */
 export class SignInLimit {
   readonly #clock: Clock;
   #since = 0;
@@ -19,7 +19,7 @@ export class SignInLimit {
     this.#clock = clock;
   }
 
-  /** A wrong key has come; throws if there are too many of them. */
+  /** Counts a wrong key; throws if there are too many. */
   failed(req: IncomingMessage): void {
     this.#assertOpen(req);
     const address = addressOf(req);

@@ -42,7 +42,7 @@ interface StaticFile {
   etag: string;
 }
 
-/** Read once, when they are first asked for: a running program goes on with the files that it was started with. */
+/** Read once on demand: a running program keeps the files that it started with. */
 const files = new Map<Name, Promise<StaticFile>>();
 
 export async function serveFile(req: IncomingMessage, res: ServerResponse, name: string): Promise<void> {

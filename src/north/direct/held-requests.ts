@@ -5,7 +5,7 @@ import { isObject } from '../../lib/values.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import type { Params } from '../message.ts';
 
-/** How long a result is kept for a client that was asked something and has not come back. */
+/** How long a result is kept for a client that was asked and has not returned. */
 const KEEP_MS = 60_000;
 
 interface HeldRequestParts {
@@ -17,7 +17,7 @@ interface HeldRequestParts {
   start: (signal: AbortSignal) => Promise<Params>;
 }
 
-/** A request that is open at the server while its client, asked something in between, has to come back for the result. */
+/** A request that is open at the server while its client answers questions and then returns for the result. */
 export class HeldRequest {
   readonly id: string;
   readonly #stop = new AbortController();
@@ -43,14 +43,14 @@ export class HeldRequest {
     this.#outcome.catch(() => {});
   }
 
-  /** The result, or that the server asks something first. */
+  /** Resolves with the result, or when the server asks a question. */
   async next(): Promise<{ result: Params } | 'asked'> {
     const next = await Promise.race([this.#outcome.then((result) => ({ result })), this.#asked]);
     if (next === 'asked') this.#listen();
     return next;
   }
 
-  /** The client does not want the result any more; `words`: its reason, if it gave one. */
+  /** The client no longer wants the result; `words`: its reason, if any. */
   stop(words?: string): void {
     this.#stop.abort(words);
   }
@@ -66,7 +66,7 @@ export class HeldRequest {
   }
 }
 
-/** The requests of one client that are held so. */
+/** The held requests of one client. */
 export class HeldRequests {
   readonly #held = new Map<string, HeldRequest>();
   readonly #clock: Clock;
@@ -75,7 +75,7 @@ export class HeldRequests {
     this.#clock = clock;
   }
 
-  /** From now on the client may come back to it, until some time after its end. */
+  /** Lets the client return to it, until some time after its end. */
   keep(held: HeldRequest): void {
     if (this.#held.has(held.id)) return;
     this.#held.set(held.id, held);

@@ -32,7 +32,7 @@ export interface LegacyCallParts extends LegacyViewParts {
   asking: (request: LegacyRequest) => { exchange: Exchange; asking: Asking };
 }
 
-/** Nothing waits where there is nothing to wait for: a call to one server takes this way. */
+/** Avoids awaits: the fast path of a call to one server. */
 export function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
   const targets = parts.shown.route('tools/call', params);
   return targets instanceof Promise
@@ -40,7 +40,7 @@ export function call(parts: LegacyCallParts, request: LegacyRequest, params: Par
     : callAt(targets[0], parts, request, params);
 }
 
-/** Makes a call, or takes over the same call of an earlier request that its client gave up. */
+/** Makes a call, or takes over an identical call that the client abandoned. */
 function callAt(
   { server, params: own }: Target,
   parts: LegacyCallParts,
@@ -61,7 +61,7 @@ function callAt(
       .then((reply) => ({ ...reply, result: tools.asListed(wanted, reply.result) }));
   }
   const made: Made = { ...wanted, id: secretId(), meta, more, bare, timeoutMs: Infinity };
-  // A client that waits for the call itself does not know of the task's time limit.
+  // A client that waits for the call itself does not know the TTL of the task.
   if (task === undefined) made.ttlMs = gateway.settings.tasks.maxTtlMs;
   else Object.assign(made, { asTask: true, exposed: true, ...ttlOf(task) });
   const earlier = wantsAgain(params) ? undefined : earlierRun(gateway, session, wanted);
@@ -71,7 +71,7 @@ function callAt(
 type Wanted = Pick<CallRequest, 'server' | 'tool' | 'args' | 'program'>;
 type Made = CallRequest & { id: string };
 
-/** The server says what is wrong with a call, and need not know of tasks. */
+/** Relays a malformed call, so that the server reports the mistake. */
 async function passUnread({ relay }: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
   const { task: _task, ...odd } = params;
   return passOn(await relay.pass(request, 'tools/call', odd));
@@ -100,7 +100,7 @@ async function make(parts: LegacyCallParts, request: LegacyRequest, wanted: Want
     deliverResult({ session: parts.session, exchange: request.exchange }, wanted, reply.result);
     return passOn(parts.tools.asListed(wanted, withoutResultType(reply.result)));
   } finally {
-    // A task that goes on asks and reports elsewhere.
+    // A continuing task asks and reports elsewhere.
     close();
   }
 }
@@ -126,7 +126,7 @@ function execute(
   return session.calls.execute(session.connection(made.server), made, caller);
 }
 
-/** The reply to a call that has no result, or none yet. */
+/** The reply to a call without a result, or without one yet. */
 function replyWithout(
   reply: Exclude<CallReply, { kind: 'result' }>,
   parts: LegacyCallParts,
@@ -144,7 +144,7 @@ function replyWithout(
   }
 }
 
-/** Waits for the end of a call that an earlier request began and did not wait for. */
+/** Waits for the end of a call that an earlier request started and abandoned. */
 async function takeOver(
   { session, tasks, tools }: LegacyCallParts,
   request: LegacyRequest,

@@ -10,17 +10,17 @@ import { passedOnMeta } from './meta.ts';
 import { wireError, withoutResultType } from './outcome.ts';
 import { sendTo, type Target } from './shown.ts';
 
-/** These are sent only to servers with sessions. */
+/** Sent only to legacy servers. */
 const SESSION_NOTIFICATIONS = new Set(['notifications/roots/list_changed', 'notifications/progress']);
 
 function traitsOf(status: ConnectionStatus): Partial<ServerTraits> {
   return status.state === 'connected' ? status.info.traits : {};
 }
 
-/** How long a client whose stream broke may take to come back to it, before its request is stopped at the server. */
+/** How long a client may take to resume a broken stream before its request is cancelled at the server. */
 const COMEBACK_MS = 5000;
 
-/** Aborted when the client cancels the request, or leaves it and does not come back. */
+/** Aborted when the client cancels the request, or leaves without returning. */
 function unwanted({ exchange, clock }: LegacyRequest): AbortSignal {
   const left = new AbortController();
   exchange.onLeaving(() => {
@@ -32,7 +32,7 @@ function unwanted({ exchange, clock }: LegacyRequest): AbortSignal {
   return AbortSignal.any([exchange.withdrawnSignal(), left.signal]);
 }
 
-/** Passes on what a client with a session says, to servers of either era. */
+/** Relays messages of a legacy client to servers of either era. */
 export class LegacyRelay {
   readonly #parts: LegacyViewParts;
   readonly #responder: LegacyResponder;
@@ -42,7 +42,7 @@ export class LegacyRelay {
     this.#responder = responder;
   }
 
-  /** What the client tells the servers. */
+  /** Relays a notification of the client. */
   tell(method: string, params: Params | undefined): void {
     const { session, shown } = this.#parts;
     for (const server of shown.notificationTargets(method)) {
@@ -53,7 +53,7 @@ export class LegacyRelay {
     }
   }
 
-  /** Passes a request on, and asks its client whatever the server wants to know before it answers. */
+  /** Relays a request, and asks its client the questions of the server. */
   async pass(request: LegacyRequest, method: string, params: Params): Promise<Params> {
     return sendTo(await this.#parts.shown.route(method, params), async (target) => this.#send(request, method, target));
   }
@@ -100,7 +100,7 @@ export class LegacyRelay {
     params: Params,
   ): Promise<Params> {
     const { uri } = params;
-    // The server says what is wrong with it.
+    // The server reports the mistake.
     if (typeof uri !== 'string') return this.pass(request, method, params);
     const { session, shown } = this.#parts;
     const change = async ({ server, params: own }: Target): Promise<Params> => {
@@ -124,14 +124,14 @@ export class LegacyRelay {
     const { session, shown } = this.#parts;
     const [{ server }] = await shown.route('logging/setLevel', params);
     const { declaredPerRequest } = (await session.connection(server).ready()).traits;
-    // A server that is told once for the whole session says itself which levels it takes.
+    // A legacy server validates the level itself.
     const result = declaredPerRequest ? {} : await this.pass(request, 'logging/setLevel', params);
     if (isLevel(level)) session.preferences.setLogLevel(server, level);
     else if (declaredPerRequest) throw new RpcError(INVALID_PARAMS, `unknown log level ${JSON.stringify(level)}`);
     return result;
   }
 
-  /** The metadata of a request, with the log level for servers that are told of it with each request. */
+  /** The metadata of a request, with the log level for modern servers. */
   meta(server: string, params: Params): Params {
     const { session } = this.#parts;
     const meta = passedOnMeta(params);

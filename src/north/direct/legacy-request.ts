@@ -12,7 +12,7 @@ import type { ClientPeer } from '../peer.ts';
 import { whileWaiting } from '../waiting.ts';
 import type { Shown } from './shown.ts';
 
-/** How often a client that asked for no progress is pinged while it waits, so that no proxy closes the stream. */
+/** How often a waiting client without progress is pinged, so that no proxy closes the stream. */
 const PING_MS = 10_000;
 
 export interface LegacyViewParts {
@@ -20,9 +20,9 @@ export interface LegacyViewParts {
   session: Session;
   shown: Shown;
   carrier: Carrier;
-  /** For a client that has no other means for tasks and questions. */
+  /** For a client without native tasks and questions. */
   helpers?: HelperTools | undefined;
-  /** There is no hub at which others could answer questions that this client cannot be asked. */
+  /** There is no hub where others could answer questions that this client does not support. */
   alone?: boolean;
 }
 
@@ -44,14 +44,14 @@ export class LegacyRequest {
     this.#pings = pings;
   }
 
-  /** Runs something that may take long while the client waits, with progress or pings. */
+  /** Runs long work while the client waits, with progress or pings. */
   async waiting<T>(
     what: string,
     work: Parameters<typeof whileWaiting<T>>[2],
     marked?: (progress: Progress) => Progress,
   ): Promise<T> {
     if (this.exchange.progress !== undefined) return whileWaiting(this, what, work, marked);
-    // One wait may be part of another.
+    // Waits may be nested.
     if (this.#isPinged) return work(() => {});
     this.#isPinged = true;
     this.#pings.add(this);
@@ -64,7 +64,7 @@ export class LegacyRequest {
   }
 }
 
-/** The requests of a client that waits without progress; it is pinged on their streams. */
+/** The waiting requests of clients without progress, which are pinged on their streams. */
 export type Pings = Delayed<LegacyRequest>;
 
 export function pingsTo(peer: ClientPeer, clock: Clock): Pings {

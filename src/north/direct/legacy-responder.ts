@@ -20,9 +20,9 @@ export class LegacyResponder {
   readonly #open = new InFlight<string, { request: RequestId; server: string }>();
   /** Called when the stream of a client's request breaks, and when the client resumes it. */
   readonly #streams = new Map<RequestId, { broken: () => void; back: () => void }>();
-  /** Questions that were put on the standing stream. */
+  /** Questions sent on the standing stream. */
   readonly #standing = new Set<string>();
-  /** Questions that belong to no request for certain, and the request on whose stream they were put. */
+  /** Questions without a certain request, and the request on whose stream they were sent. */
   readonly #hosted = new Map<string, RequestId>();
   #stopStandingGrace = (): void => {};
 
@@ -62,7 +62,7 @@ export class LegacyResponder {
     };
   }
 
-  /** Puts questions on the stream of one of the client's requests. */
+  /** Sends questions on the stream of one of the client's requests. */
   on(request: RequestId, taskId?: string): Responder {
     return this.#responder(() => request, taskId);
   }
@@ -72,7 +72,7 @@ export class LegacyResponder {
     return (question, over) => requestOf(question.link) !== undefined && this.on(request)(question, over);
   }
 
-  /** Until the returned function is called, a request to the server is open on behalf of one of the client. */
+  /** Links a request to the server with the client's request, until the returned function is called. */
   opened(id: string, request: RequestId, server: string): () => void {
     this.#open.add(id, { request, server });
     return () => this.#open.delete(id);
@@ -118,15 +118,15 @@ export class LegacyResponder {
   #broken(request: RequestId): void {
     this.#streams.get(request)?.broken();
     for (const id of this.#open.keys()) if (this.behind(id) === request) this.#open.delete(id);
-    // Questions that belong to no request for certain go to another stream.
+    // Questions without a certain request move to another stream.
     const left = [...this.#hosted].filter(([, on]) => on === request).map(([id]) => id);
     for (const id of left) this.#interactions.release(id);
   }
 
-  /** The client has not seen the questions on the standing stream, or is gone. */
+  /** The client has not seen the questions on the standing stream, or has left. */
   #releaseStanding(): void {
     this.#stopStandingGrace();
-    // Released questions may be put there again at once.
+    // Released questions may be sent there again immediately.
     const asked = [...this.#standing];
     for (const id of asked) this.#interactions.release(id);
   }

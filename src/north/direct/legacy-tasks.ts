@@ -33,7 +33,7 @@ function placeAfter(cursor: unknown, tasks: Task[]): number {
   return younger < 0 ? tasks.length : younger;
 }
 
-/** How long the client wants to keep a task, from `params.task` of its call. */
+/** The requested TTL of a task, from `params.task` of the call. */
 export function ttlOf(task: unknown): { ttlMs?: number } {
   if (!isObject(task)) throw new RpcError(INVALID_PARAMS, "'task' must be an object");
   if (task['ttl'] === undefined || task['ttl'] === null) return {};
@@ -44,7 +44,7 @@ export function ttlOf(task: unknown): { ttlMs?: number } {
   return { ttlMs: Math.max(1, Math.floor(ttl)) };
 }
 
-/** The tasks of the 2025-11-25 protocol, as one client has them. */
+/** The tasks of one client in the 2025-11-25 protocol. */
 export class LegacyTasks {
   readonly #parts: LegacyViewParts;
   readonly #responder: LegacyResponder;

@@ -14,7 +14,7 @@ function withTaskSupport(tool: Params): Params {
   return { ...tool, execution: { ...(isObject(execution) && execution), taskSupport: 'optional' } };
 }
 
-/** For clients of a version without tasks: some SDKs refuse to call tools that must run as a task. */
+/** For clients without tasks: some SDKs refuse to call tools that require a task. */
 function withoutTaskSupport(tool: Params): Params {
   const { execution, ...rest } = tool;
   if (!isObject(execution)) return tool;
@@ -22,13 +22,13 @@ function withoutTaskSupport(tool: Params): Params {
   return { ...rest, ...(Object.keys(others).length > 0 && { execution: others }) };
 }
 
-/** The tool with a schema of its results that clients of this era know. */
+/** The tool with an output schema that clients of this era support. */
 function withObjectResults(tool: Params): Params {
   const { outputSchema } = tool;
   return needsWrapping(outputSchema) ? { ...tool, outputSchema: wrapped(outputSchema) } : tool;
 }
 
-/** The tools as a client with a session sees them, and their results to match. */
+/** The tools as a legacy client sees them, and matching results. */
 export class LegacyTools {
   readonly #session: Session;
   readonly #shown: Shown;
@@ -47,7 +47,7 @@ export class LegacyTools {
     return this.#helpers !== undefined && needsHubTools(this.#session.client?.capabilities ?? {});
   }
 
-  /** The result of `tools/list`; others stay as they are. Through the gateway, every tool can be called with or without a task. */
+  /** Adapts the result of `tools/list`; others stay unchanged. Through the gateway, every tool can be called with or without a task. */
   async listed(method: string, given: Params): Promise<Params> {
     if (method !== 'tools/list') return given;
     const helpers = await this.#helpers?.tools();

@@ -14,17 +14,17 @@ import { LegacyTasks } from './legacy-tasks.ts';
 import { LegacyTools } from './legacy-tools.ts';
 import { wireError } from './outcome.ts';
 
-/** Requests of the newer protocol, which the server behind may know. */
+/** Requests of the modern protocol, which the server may support. */
 const MODERN_METHODS = new Set(['server/discover', 'subscriptions/listen']);
 
 /**
- * One server, or several as one, as a client sees it that begins with `initialize`: requests go through as they are, calls
- * may be tasks of the 2025-11-25 protocol, and what a server asks reaches the client as requests on the stream of the call
- * that it asks for.
+ * One server, or several as one, as a legacy client sees it: requests are relayed unchanged, calls
+ * may be tasks of the 2025-11-25 protocol, and questions of a server reach the client as requests on the stream of the call
+ * that they belong to.
  */
 export class LegacyView {
   readonly peer: ClientPeer;
-  /** To be told where the client can be reached. */
+  /** Must be told where the client can be reached. */
   readonly responder: LegacyResponder;
   readonly #parts: LegacyCallParts;
   readonly #pings: Pings;
@@ -60,13 +60,13 @@ export class LegacyView {
     this.#watch();
   }
 
-  /** The client is gone for good, or the program ends. */
+  /** The client has left for good, or the gateway shuts down. */
   close(): void {
     for (const undo of this.#undo) undo();
     this.#undo.length = 0;
   }
 
-  /** Hands on what the servers say unasked, and how the tasks of this client are doing. */
+  /** Forwards server notifications and changes of this client's tasks. */
   #watch(): void {
     const { session, shown, responder, tasks } = this.#parts;
     const onNotification: NotificationListener = (server, method, params, relatedRequest) => {
@@ -120,7 +120,7 @@ export class LegacyView {
     const answered = answering && (await answering);
     if (answered !== undefined) {
       const result = await tools.listed(method, answered);
-      // The level is stored; lists are what the servers say.
+      // The level is gateway state; lists come from the servers.
       return method === 'logging/setLevel' ? report(session, result) : passOn(result);
     }
     switch (method) {

@@ -21,13 +21,13 @@ interface ListeningParts {
   shown: Shown;
   clientState: ModernClientState;
   client: ModernClient;
-  /** The id of the client's request, which every notification names. */
+  /** The id of the client's request, which every notification contains. */
   id: RequestId;
   send: (message: { jsonrpc: '2.0'; method: string; params: Params }) => void;
 }
 
 /**
- * Tells a client without sessions what changes, for as long as it listens: lists, resources and tasks. Resolves,
+ * Reports changes of lists, resources and tasks to a modern client for as long as it listens. Resolves,
  * once the subscription is acknowledged, with the function that ends it.
  */
 export async function listen(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
@@ -79,7 +79,7 @@ export async function listen(parts: ListeningParts, { notifications: wanted }: P
       notifyWhenStored(session, () => tell('notifications/tasks', clientState.detailed(task, client.capabilities)));
     };
     undo.push(session.tasks.watch(tellTask));
-    // They may have changed before the client listened.
+    // They may have changed before the client started to listen.
     for (const taskId of known) tellTask(session.tasks.get(taskId));
     return stop;
   } catch (error) {

@@ -1,15 +1,15 @@
 import { metaOf, withoutKeys } from '../../lib/meta.ts';
 import { ENVELOPE_KEYS } from '../../lib/protocol.ts';
 
-/** What belongs to the wire between the client and us, and is put on anew for the one behind us. */
+/** Metadata of the hop between client and gateway, which is created anew for the server. */
 const OWN_KEYS = new Set([...ENVELOPE_KEYS, 'progressToken', 'meanwhile/again']);
 
-/** The client's metadata as it goes on to the server. */
+/** The client's metadata to forward to the server. */
 export function passedOnMeta(params: Record<string, unknown>): Record<string, unknown> {
   return withoutKeys(metaOf(params), OWN_KEYS);
 }
 
-/** Whether the client wants a call run again that it did not wait for. */
+/** Whether the client wants to rerun a call that it abandoned. */
 export function wantsAgain(params: Record<string, unknown>): boolean {
   return metaOf(params)['meanwhile/again'] === true;
 }

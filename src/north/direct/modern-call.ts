@@ -21,7 +21,7 @@ import { deliverResult, deliverTask } from '../delivery.ts';
 
 const KNOWN_PARAMS = new Set(['name', 'arguments', '_meta']);
 
-/** Makes a call, or goes on with one: its next round, or the same call of an earlier request that its client gave up. */
+/** Makes a call or continues one: its next round, or an identical call that the client abandoned. */
 export function call(request: ModernRequest, params: Params): Promise<Reply> {
   const { gateway, session } = request.parts;
   const { server, client } = request;
@@ -62,12 +62,12 @@ function requestFor(request: ModernRequest, { server, tool, args, program }: Wan
   const bare = params['arguments'] === undefined;
   const made: CallRequest = { id: request.id, server, tool, args, program, meta, more, bare, timeoutMs: Infinity };
   if (request.client.takesTasks) Object.assign(made, { timeoutMs: taskAfterMs, exposed: true });
-  // A client that waits for the call itself does not know of the task's time limit.
+  // A client that waits for the call itself does not know the TTL of the task.
   else made.ttlMs = gateway.settings.tasks.maxTtlMs;
   return made;
 }
 
-/** The reply to a call that has no result, or none yet. */
+/** The reply to a call without a result, or without one yet. */
 function replyWithout(reply: Exclude<CallReply, { kind: 'result' }>, request: ModernRequest): Promise<Reply> | Reply {
   switch (reply.kind) {
     case 'task':
@@ -92,7 +92,7 @@ function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply
     const caller: Caller = {
       onLeaving: (listener) => exchange.onLeaving(listener),
       onProgress,
-      // While the client waits, others may answer what it cannot be asked.
+      // While the client waits, others may answer questions that it does not support.
       effectOf: (question) => (answered(question) || !canBeAsked(capabilities, question) ? 'wait' : 'reply'),
       takesTask: takesTasks,
       followsApproval: true,
@@ -106,7 +106,7 @@ function execute(request: ModernRequest, wanted: CallRequest): Promise<CallReply
   });
 }
 
-/** Answers a question with what the client sent before it was asked. */
+/** Answers a question with an answer that the client sent in advance. */
 function answerAtOnce({ parts: { session } }: ModernRequest, question: Interaction, answer: unknown): boolean {
   if (answer === undefined) return false;
   session.interactions.answer(question.id, question.kind, answer, 'round').catch((error: unknown) => {
@@ -115,7 +115,7 @@ function answerAtOnce({ parts: { session } }: ModernRequest, question: Interacti
   return true;
 }
 
-/** The client brings the answers to what the call asked, and wants to go on with it. */
+/** The client returns with the answers of a round. */
 async function nextRound(request: ModernRequest, tool: string): Promise<Reply> {
   const { session, clientState } = request.parts;
   const waiting = readState(session.key, request.state);
@@ -133,7 +133,7 @@ async function nextRound(request: ModernRequest, tool: string): Promise<Reply> {
   return follow(request, taskId);
 }
 
-/** Waits for what comes next of a call that is a task already: its end, a question, or its turn to be shown as a task. */
+/** Waits for the next step of a call that is already a task: its end, a question, or the time to expose the task. */
 async function follow(request: ModernRequest, taskId: string): Promise<Reply> {
   const { session, shown, clientState, taskAfterMs } = request.parts;
   const { exchange } = request;

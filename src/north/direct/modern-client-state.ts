@@ -12,29 +12,29 @@ import { detailedTask } from './task-views.ts';
 
 type Tell = (method: string, params: Params | undefined) => void;
 
-/** Only `subscriptions/listen` delivers the first ones; the others are not of this era. */
+/** The first ones are delivered only by `subscriptions/listen`; the others do not exist in this era. */
 const NOT_PASSED_ON =
   /^notifications\/(?:(?:tools|resources|prompts)\/list_changed|resources\/updated|tasks\/status|elicitation\/complete)$/;
 
 interface Open {
-  /** What the request to the server is known by; several may follow the same call. */
+  /** The id of the request to the server; several may follow the same call. */
   id: string;
   server: string;
   level: string | undefined;
   tell: Tell;
 }
 
-/** What the requests of one client without sessions share, as long as its session lives. */
+/** The state shared by the requests of one modern client, as long as its session lives. */
 export class ModernClientState {
   readonly asked: InputKeys;
   readonly held: HeldRequests;
-  /** What the client declared last. */
+  /** The last declared capabilities. */
   capabilities: Params = {};
   readonly #session: Session;
   readonly #shown: Shown;
   /** The requests that are open, oldest first. */
   readonly #open = new InFlight<Open, Open>();
-  /** How many listen for each resource, and the subscription at its server. */
+  /** The listeners of each resource, and the subscription on its server. */
   readonly #watched = new Map<
     string,
     { listeners: number; subscribed: Promise<(() => Promise<unknown>) | undefined> }
@@ -50,14 +50,14 @@ export class ModernClientState {
     });
   }
 
-  /** A request is open until the returned function is called; `tell` sends a notification in its course. */
+  /** Registers a request until the returned function is called; `tell` sends a notification on its stream. */
   enter(id: string, server: string, level: string | undefined, tell: Tell): () => void {
     const open: Open = { id, server, level, tell };
     this.#open.add(open, open);
     return () => this.#open.delete(open);
   }
 
-  /** A task as its client sees it: working, if it asks something that this client cannot be asked. */
+  /** A task as its client sees it: `working` if it asks a question that this client does not support. */
   shown(task: Task, capabilities: Params): Task {
     const asks = task.status === 'input_required' && this.asked.of({ taskId: task.id }, capabilities).size > 0;
     return task.status === 'input_required' && !asks
@@ -72,12 +72,12 @@ export class ModernClientState {
     return detailedTask({ ...seen, result: this.#shown.resultFrom(task.server, seen.result) }, asked);
   }
 
-  /** Servers with sessions have one level for all requests: the most verbose one. */
+  /** Legacy servers have one level for all requests: the most verbose one. */
   async useLevel(level: string, { server, info }: Recipient): Promise<void> {
     if (info.traits.declaredPerRequest || info.capabilities['logging'] === undefined || !isLevel(level)) return;
     const told = this.#session.preferences.logLevel(server);
     if (told !== undefined && includes(told, level)) return;
-    // Known before it is sent: requests that come meanwhile must not ask for less.
+    // Recorded before it is sent: concurrent requests must not lower the level.
     this.#session.preferences.setLogLevel(server, level);
     await setLogLevel(this.#session.connection(server), level);
   }
@@ -92,7 +92,7 @@ export class ModernClientState {
       watched.listeners -= 1;
       if (watched.listeners > 0) return;
       this.#watched.delete(uri);
-      // A server that is away has forgotten it anyway.
+      // A disconnected server has forgotten it anyway.
       unsubscribe?.().catch(() => {});
     };
     if (unsubscribe) return leave;
@@ -100,7 +100,7 @@ export class ModernClientState {
     return undefined;
   }
 
-  /** Resolves with what ends the subscription; `undefined` if there is none, which is not acknowledged. */
+  /** Resolves with the function that ends the subscription; `undefined` if the server refuses it, so that it is not acknowledged. */
   async #subscribe(uri: string): Promise<(() => Promise<unknown>) | undefined> {
     const session = this.#session;
     const shown = this.#shown;

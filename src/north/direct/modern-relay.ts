@@ -8,7 +8,7 @@ import type { Params } from '../message.ts';
 import type { ModernRequest } from './modern-request.ts';
 import { wireError } from './outcome.ts';
 
-/** Passes a request on as it is; questions of the server reach the client in rounds. */
+/** Relays a request; questions of the server reach the client in rounds. */
 export async function relay(request: ModernRequest, method: string, params: Params): Promise<Reply> {
   const { parts, info, id, exchange, client, state, answers } = request;
   const { _meta: _ownMeta, ...own } = params;
@@ -36,7 +36,7 @@ export async function relay(request: ModernRequest, method: string, params: Para
   }
 }
 
-/** The client brings the answers to what the server asked, and waits for the same request again. */
+/** The client returns with the answers to a held request. */
 async function nextOfHeld(request: ModernRequest): Promise<Reply> {
   const { session, clientState } = request.parts;
   const { capabilities } = request.client;
@@ -59,7 +59,7 @@ async function waitFor(request: ModernRequest, held: HeldRequest): Promise<Reply
   return request.round(asked, { request: held.id });
 }
 
-/** In this era a round replaces the error that asks the client to visit an address first. */
+/** In this era a round replaces the error that asks the client to open a URL first. */
 export function roundInstead({ client, info }: ModernRequest, error: Error & RpcFailure): Params {
   const asked = elicitationsIn(error).filter((params) =>
     canBeAsked(client.capabilities, { kind: 'elicitation', params }),
@@ -72,7 +72,7 @@ export function roundInstead({ client, info }: ModernRequest, error: Error & Rpc
   return { resultType: 'input_required', inputRequests: Object.fromEntries(requests) as Params };
 }
 
-/** The addresses that an error of the older protocol asks to visit. */
+/** The URLs in a legacy error that asks the client to open them. */
 function elicitationsIn({ code, data }: RpcFailure): Params[] {
   const listed = code === URL_ELICITATION_REQUIRED && isObject(data) ? data['elicitations'] : undefined;
   return Array.isArray(listed) ? listed.filter(isObject).map((each) => ({ ...each, mode: 'url' })) : [];

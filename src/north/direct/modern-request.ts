@@ -20,11 +20,11 @@ export interface ModernViewParts {
   gateway: Gateway;
   session: Session;
   shown: Shown;
-  /** For clients that have no other means for tasks and questions. */
+  /** For clients without native tasks and questions. */
   helpers?: HelperTools | undefined;
-  /** What the requests of one client share. */
+  /** The state shared by the requests of one client. */
   clientState: ModernClientState;
-  /** After how long a call is offered as a task to a client that takes tasks. */
+  /** After how long a call is offered as a task to a client that supports tasks. */
   taskAfterMs: number;
 }
 
@@ -32,7 +32,7 @@ export interface ModernViewParts {
 export class ModernRequest {
   readonly parts: ModernViewParts;
   readonly server: string;
-  /** What the server said of itself. */
+  /** Information about the server. */
   readonly info: ServerInfo;
   readonly exchange: Exchange;
   readonly client: ModernClient;
@@ -67,7 +67,7 @@ export class ModernRequest {
     return this.parts.session.connection(this.server);
   }
 
-  /** Servers of the client's own era learn from each request what its client can do. */
+  /** Modern servers get the client's capabilities with each request. */
   meta(method: string, params: Params): Params {
     const meta = passedOnMeta(params);
     if (!this.info.traits.declaredPerRequest) return meta;
@@ -78,7 +78,7 @@ export class ModernRequest {
     };
   }
 
-  /** Passes the notifications of this request on while `work` runs. */
+  /** Forwards the notifications of this request while `work` runs. */
   async listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     const { clientState } = this.parts;
     const { logLevel } = this.client;
@@ -93,7 +93,7 @@ export class ModernRequest {
     }
   }
 
-  /** Replies with questions; the client makes the same request again with the answers. */
+  /** Replies with questions; the client repeats the request with the answers. */
   round(questions: ReadonlyMap<string, Interaction>, waiting: WaitingWork): Reply {
     const { session } = this.parts;
     return report(session, inputRequired(session.key, questions, waiting));

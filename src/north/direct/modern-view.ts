@@ -71,7 +71,7 @@ async function answerItself(
   return passOn(madeOf(result, 'with helper tools', () => helpers.addTo(result, own, { promotes: false })));
 }
 
-/** Nothing waits where there is nothing to wait for: a call to one server takes this way. */
+/** Avoids awaits: the fast path of a call to one server. */
 function forward(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
   const targets = parts.shown.route(received.request.method, received.params);
   return targets instanceof Promise
@@ -103,7 +103,7 @@ function send(request: ModernRequest, { params, translate }: Target): Promise<Re
 }
 
 /**
- * A request that any of several servers may answer. If one of them asks the client something first, the answers go to that server
+ * A request that any of several servers may answer. If one of them asks the client a question first, the answers go to that server
  * alone.
  */
 async function oneOfSeveral(
@@ -141,14 +141,14 @@ async function getTask(parts: ModernViewParts, received: ModernCall): Promise<Re
 
 async function cancelTask(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
   const { session } = parts;
-  // Acknowledged also when it has ended already: then there is nothing to do.
+  // Acknowledged even if the task has already ended.
   session.calls.cancel(taskIn(parts, received).id, 'cancelled by the client');
   return report(session, {});
 }
 
 async function updateTask(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
   const { id } = taskIn(parts, received);
-  // Stores the answers; those that could not be stored count all the same.
+  // Stores the answers; they count even if that fails.
   await parts.clientState.asked.answer({ taskId: id }, received.client.capabilities, received.answers ?? {});
   return passOn({});
 }

@@ -26,9 +26,9 @@ export function resultOf(task: Task): CallResult {
   }
 }
 
-/** Only the end of the session cuts the wait for a call short. Made again, its work would be done twice. */
+/** Only the end of the session interrupts the wait for a call. Repeating the call would duplicate its work. */
 export function leftRunning({ id, server, tool }: Task): RpcError {
-  const message = `the gateway is shutting down; the call goes on as task ${id}: do not repeat it`;
+  const message = `the gateway is shutting down; the call continues as task ${id}: do not repeat it`;
   return fromGateway(new GatewayError('TOOL_ERR_SHUTTING_DOWN', message, { server, tool, task: id }));
 }
 
@@ -38,7 +38,7 @@ export function errorOf({ outcome, error }: Extract<CallReply, { kind: 'failed' 
   return fromGateway(error);
 }
 
-/** An error as it leaves: errors of the server as they came, ours with the code of the table. */
+/** The error of the reply: server errors unchanged, ours with the code of the table. */
 export function wireError(label: string, error: unknown, session?: Session): Error & RpcFailure {
   if (error instanceof GatewayError) return fromGateway(error);
   if (hasRpcCode(error)) return error;
@@ -53,7 +53,7 @@ function fromGateway(error: GatewayError): RpcError {
   return new RpcError(code, message, data);
 }
 
-/** Only calls wait until somebody has signed in. A client that can open pages gets the link in the way of its protocol. */
+/** Only calls wait for a sign-in. A client that can open pages gets the link in its protocol's form. */
 function signInError(label: string, signIn: NeededSignIn, reason: string, session: Session | undefined): RpcError {
   const { id: elicitationId, url } = signIn;
   const params = { mode: 'url', elicitationId, url, message: messageFor(signIn) };

@@ -1,4 +1,4 @@
-/** One server as its clients meet it: what it says of itself, in the words of the client's era, and that calls can be tasks. */
+/** One server as its clients see it: its own information, adapted to the client's era, with task support for calls. */
 
 import { GatewayError } from '../../core/errors.ts';
 import type { Connection, ServerInfo } from '../../core/ports.ts';
@@ -17,20 +17,20 @@ export const TASKS_SINCE = LATEST_WITH_SESSIONS;
 /** What the gateway offers with every server that has tools. */
 export const CORE_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
-/** One server as it is. */
+/** One server, shown natively. */
 export class ShownServer implements Shown {
   readonly #session: Session;
   readonly #name: string;
   readonly #info: ServerInfo | undefined;
 
-  /** Without `info`, the client was introduced in an earlier run of the program. */
+  /** Without `info`, the client initialized before a restart. */
   constructor(session: Session, name: string, info?: ServerInfo) {
     this.#session = session;
     this.#name = name;
     this.#info = info;
   }
 
-  /** Whether this is what the server says of itself on the connection as it is now. */
+  /** Whether this information is from the current connection. */
   isAt(server: string, { status }: Connection): boolean {
     return server === this.#name && status.state === 'connected' && status.info === this.#info;
   }
@@ -54,7 +54,7 @@ export class ShownServer implements Shown {
 
   tellsChanges(kind: string): boolean {
     if (this.#info !== undefined) return tellsChanges(this.#info, kind);
-    // Its client was introduced in an earlier run of the program, most likely to the same server.
+    // The client initialized before a restart, most likely with the same server.
     const status = this.#session.connections.find(this.#name)?.status;
     return status?.state === 'connected' && tellsChanges(status.info, kind);
   }
@@ -84,7 +84,7 @@ export class ShownServer implements Shown {
   }
 
   subscribed(): void {
-    // Its addresses are those that its client knows.
+    // The client uses the server's own URIs.
   }
 
   unsubscribed(): boolean {
@@ -121,7 +121,7 @@ function discoverResult(info: ServerInfo): Params {
   };
 }
 
-/** A client may insist on an older version of the protocol, which has no tasks. */
+/** A client may negotiate an older protocol version, which has no tasks. */
 export function asOfItsVersion(introduction: Params): Params {
   const { protocolVersion, capabilities } = introduction;
   if (typeof protocolVersion !== 'string' || protocolVersion >= TASKS_SINCE || !isObject(capabilities))
@@ -130,17 +130,17 @@ export function asOfItsVersion(introduction: Params): Params {
   return { ...introduction, capabilities: others };
 }
 
-/** What the server says of itself, once it is connected. */
+/** The information of the server, once it is connected. */
 export function serverInfo(server: string, connection: Connection): Promise<ServerInfo> {
   return connection.ready().catch((error: unknown) => {
-    // Its tools are unknown until then; its calls can wait.
+    // Its tools are unknown until the sign-in; its calls can wait.
     if (signInIn(error) !== undefined) return beforeSignIn(server, messageOf(error));
     const message = `server '${server}' cannot be reached: ${messageOf(error)}`;
     throw new GatewayError('TOOL_ERR_SERVER_UNREACHABLE', message);
   });
 }
 
-/** A server that says nothing of itself before somebody has signed in. Afterwards its client hears that it has tools. */
+/** A server that is unknown until the sign-in. Afterwards its client is notified that the tool list has changed. */
 function beforeSignIn(server: string, message: string): ServerInfo {
   return {
     protocolVersion: LATEST_WITH_SESSIONS,
@@ -184,13 +184,13 @@ function instructionsIn({ instructions }: ServerInfo): Params {
   return instructions === undefined || instructions === '' ? {} : { instructions };
 }
 
-/** Without what only `server/discover` says. */
+/** Removes the fields that exist only in `server/discover`. */
 function withoutDiscovery(result: Params): Params {
   const { supportedVersions: _versions, ttlMs: _ttl, cacheScope: _scope, ...rest } = result;
   return withoutMeta(rest, SERVER_INFO_KEY);
 }
 
-/** Without what only `initialize` says. */
+/** Removes the fields that exist only in `initialize`. */
 function withoutInitialization({ protocolVersion: _version, serverInfo: _info, ...rest }: Params): Params {
   return rest;
 }

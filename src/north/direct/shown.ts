@@ -1,24 +1,24 @@
-/** What the clients of the native endpoints see: one server as it is, or several as if they were one. */
+/** What clients of native endpoints see: one server, or several as one. */
 
 import type { ServerInfo } from '../../core/ports.ts';
 import { hasRpcCode, INVALID_PARAMS, RESOURCE_NOT_FOUND, type RpcFailure } from '../../lib/rpc-error.ts';
 import type { Params } from '../message.ts';
 
-/** The server that a request is for, and what it said of itself. */
+/** The server that a request is for, and its information. */
 export interface Recipient {
   server: string;
   info: ServerInfo;
 }
 
-/** A request, in the words of the server that it is for. */
+/** A request, translated for its server. */
 export interface Target {
   server: string;
   params: Params;
-  /** Puts the server's result into the words of the client, where they differ. */
+  /** Translates the server's result for the client, if they differ. */
   translate?: (result: Params) => Params;
 }
 
-/** A resource that is in no list may be of any server: each is asked until one has it. */
+/** A resource that is in no list may be on any server: each is asked until one has it. */
 export type Targets = readonly [Target, ...Target[]];
 
 export interface Notification {
@@ -27,7 +27,7 @@ export interface Notification {
 }
 
 export interface Shown {
-  /** What it is called in an error. */
+  /** Its name in errors. */
   readonly label: string;
   /** The result of `initialize`. */
   initializeResult(protocolVersion: string): Params;
@@ -35,13 +35,13 @@ export interface Shown {
   discoverResult(): Params | Promise<Params>;
   /** The server as its clients see it. */
   readonly implementation: Params;
-  /** Whether clients were told that they hear of changes of this kind of list. */
+  /** Whether `listChanged` was declared to clients for this kind of list. */
   tellsChanges(kind: string): boolean;
-  /** Answers what is not for one server; `undefined` if the request is. */
+  /** Answers requests that are not for a single server; `undefined` for others. */
   answer(method: string, params: Params): Promise<Params | undefined> | undefined;
   /** The server that a request is for. */
   route(method: string, params: Params): Targets | Promise<Targets>;
-  /** What a server of a request says of itself. */
+  /** The information of a server. */
   infoOf(server: string): ServerInfo | Promise<ServerInfo>;
   /** The name under which the client knows a server's tool. */
   toolName(server: string, tool: string): string;
@@ -49,16 +49,16 @@ export interface Shown {
   resultFrom(server: string, result: Params): Params;
   /** The servers that get a notification of the client. */
   notificationTargets(method: string): string[];
-  /** The client has subscribed to a server's resource, under the address that it gave. */
+  /** The client has subscribed to a server's resource under this URI. */
   subscribed(server: string, uri: string, given: string): void;
-  /** It does not use this address any more; tells whether the subscription at the server can end. */
+  /** The client no longer uses this URI; returns whether the subscription on the server can end. */
   unsubscribed(server: string, uri: string, given: string): boolean;
-  /** A server's notification as the client gets it: once for each address that it subscribed with. */
+  /** A server's notification for the client: once for each URI that it subscribed with. */
   fromServer(server: string, method: string, params: Params | undefined): readonly Notification[];
 }
 
 /**
- * Sends a request to its server, or to one after the other until one has what it is about. Servers have many ways to say that
+ * Sends a request to its server, or to several in turn until one has the resource. Servers report in many ways that
  * they do not have it.
  */
 export function sendTo<T>(targets: Targets, send: (target: Target) => Promise<T>): Promise<T> {

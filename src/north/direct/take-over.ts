@@ -7,13 +7,13 @@ import { withMeta } from '../../lib/meta.ts';
 import { sleep } from '../../lib/timers.ts';
 import type { Reply } from '../commit-gate.ts';
 
-/** A client that closes a connection and reconnects at once may be heard again before the close is noticed. */
+/** A reconnecting client may send a request before the close of its old connection is noticed. */
 const LEAVING_MS = 50;
 /** Clients wait at least this long before they give up; identical calls made closer together are meant to run separately. */
 const PATIENCE_MS = 1000;
 
 /**
- * The earlier run of the same call that the same client program gave up, if there is one. It is handed out once: the next
+ * The earlier run of an identical call that the same client program abandoned, if any. It is handed out once: the next
  * identical call runs anew.
  */
 export function earlierRun(
@@ -31,7 +31,7 @@ export function earlierRun(
   return sleep(LEAVING_MS, clock).then(() => tasks.takeOver(wanted));
 }
 
-/** Tells the client that its reply comes from an earlier run of the call. */
+/** Marks a reply as coming from an earlier run of the call. */
 export function markTakenOver({ result, reports }: Reply, { id, createdAt }: Task): Reply {
   const mark = { taskId: id, startedAt: isoTime(createdAt) };
   return { result: withMeta(result, 'meanwhile/takenOver', mark), reports };

@@ -1,11 +1,11 @@
-/** How tasks look on the wire, in both generations. */
+/** The wire formats of tasks in both generations. */
 
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { hasSucceeded, type Task } from '../../core/task/task.ts';
 import { taskView } from '../../core/task/view.ts';
 import { inputRequests } from '../asking/asking.ts';
 
-/** How often a client should look; it hears of changes sooner if it listens. */
+/** The suggested poll interval; listening clients are notified sooner. */
 const POLL_MS = 500;
 
 /** A task of the 2025-11-25 protocol, which counts a tool result that is an error as a failure. */

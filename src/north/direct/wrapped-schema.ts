@@ -1,4 +1,4 @@
-/** Output schemas for clients with sessions, in whose protocol structured results are objects. */
+/** Output schemas for legacy clients, whose protocol requires objects as structured results. */
 
 import { isObject } from '../../lib/values.ts';
 
@@ -22,9 +22,9 @@ export function wrapped(schema: Schema): Schema {
 
 const NEW_PLACE = '#/properties/result';
 
-/** Keywords whose values are data, and no schemas. */
+/** Keywords whose values are data, not schemas. */
 const DATA = new Set(['const', 'enum', 'default', 'examples']);
-/** Keywords whose values are objects with schemas under names of their own. */
+/** Keywords whose values are objects of named schemas. */
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependencies']);
 
 /** References in a schema with an absolute `$id` stay as they are. */

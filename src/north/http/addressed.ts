@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Identity } from '../../core/ports.ts';
 import type { View } from '../../core/session/kind.ts';
 
-/** The connection of a client, as far as it tells one client from another. */
+/** The connection of a client, used to tell clients apart. */
 export interface ClientConnection {
   readonly destroyed: boolean;
 }
@@ -10,12 +10,12 @@ export interface ClientConnection {
 /** The header of a request that another gateway has forwarded. */
 export const FORWARDED = 'meanwhile-forwarded';
 
-/** The header with the number of a forwarded request, and what has become of the responses to earlier ones. */
+/** The header with the number of a forwarded request, and the fate of earlier responses. */
 export const DELIVERY = 'meanwhile-delivery';
 
 /** A request that another gateway has received and forwarded. */
 export interface ForwardedRequest {
-  /** Stands for the connection of the client to that gateway. */
+  /** Represents the connection of the client to that gateway. */
   connection: ClientConnection;
 }
 

@@ -17,7 +17,7 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Body> {
       } else chunks.push(chunk);
     });
     req.on('end', () => resolve({ kind: 'complete', bytes: joined(chunks) }));
-    // Node emits no error without a listener for it, but always this.
+    // Node emits `error` only with a listener, but always `close`.
     req.on('close', () => resolve({ kind: 'broken', why: 'the connection was closed' }));
   });
 }
@@ -27,7 +27,7 @@ function joined(chunks: Buffer[]): Buffer {
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
 }
 
-/** The JSON value of a body, or why it is none. */
+/** The JSON value of a body, or the reason why it is not JSON. */
 export function parseBody(bytes: Buffer): { value?: unknown; mistake?: string } {
   try {
     return { value: parseExact(bytes.toString('utf8')) };

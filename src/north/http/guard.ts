@@ -30,7 +30,7 @@ export function isLoopback(host: string): boolean {
  */
 export class Guard {
   readonly #hosts: Set<string>;
-  /** The Host header that was accepted last, which is nearly always the next one too. */
+  /** The last accepted Host header, which is usually also the next one. */
   #lastHost: string | undefined;
   readonly #origins: Set<string>;
   readonly #tokens: [identity: Identity, digest: Buffer][];
@@ -73,12 +73,12 @@ export class Guard {
     );
   }
 
-  /** Nobody needs a token. */
+  /** No token is required. */
   get isOpen(): boolean {
     return this.#tokens.length === 0 && this.resource === undefined;
   }
 
-  /** Who makes a request; throws if its token is unknown. A promise if an authorization server has to be asked. */
+  /** The sender of a request; throws if its token is unknown. A promise if an authorization server must be asked. */
   identityOf(req: IncomingMessage, path: string): Identity | Promise<Identity> {
     if (this.isOpen) return LOCAL;
     const { resource } = this;
@@ -90,7 +90,7 @@ export class Guard {
     return resource.bearerOf(token, path, 'use');
   }
 
-  /** The principal that has this token. */
+  /** The principal of this token. */
   principalWith(token: string): string | undefined {
     return this.#identityWith(token)?.principal;
   }
@@ -120,7 +120,7 @@ export class Guard {
   }
 }
 
-/** Throws if there is no token, or if it is where everybody can read it. */
+/** Throws if there is no token, or if it is in the URL. */
 function checkToken({ headers, url = '' }: IncomingMessage, token: string, path: string, at: ProtectedResource): void {
   if (/[?&]access_token=/.test(url)) throw at.malformed(path, 'a token must not be in the URL; send it in a header');
   if (headers.authorization === undefined) throw at.refused(path);

@@ -33,15 +33,15 @@ export interface HttpSettings extends GuardSettings {
   allowCommands: boolean;
   direct: { taskAfterMs: number };
   limits: { bodyBytes: number };
-  /** What `/metrics` answers; without it, there is no such path. */
+  /** The response of `/metrics`; without it, the path does not exist. */
   metrics?: () => Promise<{ contentType: string; text: string }>;
-  /** Where other gateways on the same store reach this one; by default where it listens. */
+  /** The URL of this gateway for others on the same store; by default where it listens. */
   advertise?: string | undefined;
   /** Without it, there is neither a console nor an API. */
   console?: ConsoleSettings;
   /** Without it, there are no links that answer questions. */
   answerPages?: AnswerSettings | undefined;
-  /** For sign-ins at servers. */
+  /** For sign-ins to servers. */
   signIns?: Pick<SignInPagesParts, 'clientMetadata'> & { base?: () => string };
 }
 
@@ -50,7 +50,7 @@ const IN_DOUBT = 'this gateway was suspended and is checking which sessions it s
 const NOT_ALL_SERVERS =
   'metrics name all servers, and the access rules hide some from this principal; add a rule that lets it use all of them';
 
-/** An issuer that could not be asked is not asked again before. */
+/** When to retry after an issuer could not be reached. */
 const ISSUER_RETRY_S = '5';
 
 /** Bodies up to this size are not counted. */
@@ -72,7 +72,7 @@ export class HttpListener {
   readonly #root: View;
   /** By principal. */
   readonly #recipients = new Map<string, ResponseReader>();
-  /** The other gateways on the same store, if it can have any. */
+  /** The other gateways on the same store, if it supports several. */
   #cluster: Cluster | undefined;
   /** Loaded with the first request for it. */
   #console: Promise<Console> | undefined;
@@ -80,7 +80,7 @@ export class HttpListener {
   #answers: Promise<AnswerPages> | undefined;
   /** Loaded with the first request for it. */
   #signIns: Promise<SignInPages> | undefined;
-  /** Where the hub is, once it listens. */
+  /** The URL of the hub, once it listens. */
   #url = '';
   #ready = false;
   #closed: Promise<void> = Promise.resolve();
@@ -104,7 +104,7 @@ export class HttpListener {
         respondError(res, 500, INTERNAL_ERROR, 'internal error');
       });
     });
-    // Clients may wait between two requests; with Node's 5 s they would have to connect each time.
+    // With Node's default of 5 s, clients would have to reconnect for most requests.
     this.#server.keepAliveTimeout = 65_000;
   }
 
@@ -115,8 +115,8 @@ export class HttpListener {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => {
         const { code } = error;
-        const inUse = `port ${port} on ${host} is in use; choose another \`port\` (0 = any free one)`;
-        // With its code, so that a program can name the flag instead.
+        const inUse = `port ${port} on ${host} is in use; choose another \`port\` (0 selects any free port)`;
+        // Keeps the code, so that the command line can name the flag instead.
         reject(code === 'EADDRINUSE' ? Object.assign(new Error(inUse), { code }) : error);
       });
       this.#server.listen(port, host, resolve);
@@ -159,7 +159,7 @@ export class HttpListener {
     });
   }
 
-  /** What a person wants who uses the console of another gateway. */
+  /** A console request of a person at another gateway. */
   async #doForNeighbour(person: Person, work: unknown): Promise<unknown> {
     const { tellNeighbour } = await import('../console/work/anywhere.ts');
     return tellNeighbour(this.#gateway, person, work as Work);
@@ -174,7 +174,7 @@ export class HttpListener {
     });
   }
 
-  /** Waits until requests have ended that are at other gateways, but not longer than this. */
+  /** Waits until forwarded requests have ended, at most this long. */
   async drain(ms: number): Promise<void> {
     await this.#cluster?.drain(ms);
   }
@@ -217,9 +217,9 @@ export class HttpListener {
       await (await this.#signIns).handle(req, res, path);
       return;
     }
-    // Metrics must not wait for a database that cannot be reached: they tell of it.
+    // Metrics must not wait for an unreachable database, which they report.
     if (this.#gateway.isInDoubt && path !== '/metrics' && !(await this.#gateway.certain())) {
-      // Another gateway may have the session, and do the same.
+      // Another gateway may own the session and do the same.
       respondError(res, 503, -32000, IN_DOUBT, { headers: { 'retry-after': '1', connection: 'close' } });
       return;
     }
@@ -288,7 +288,7 @@ export class HttpListener {
     return new AnswerPages({ gateway: this.#gateway, guard: this.#guard, settings });
   }
 
-  /** A request that another gateway has checked. It is served here or nowhere. */
+  /** A request that another gateway has checked. It is not forwarded again. */
   async #forwarded(cluster: Cluster, req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     const received = cluster.receive(req, res);
     if (received === undefined) return;
@@ -336,7 +336,7 @@ export class HttpListener {
     return isGroup ? groupView(name) : directView(name);
   }
 
-  /** Says that there is no such server, unless there is. */
+  /** The error for an unknown server; `undefined` if it exists. */
   #missing(identity: Identity, server: string): string | undefined {
     const servers = this.#gateway.serversFor(identity);
     if (servers.get(server) !== undefined) return undefined;
@@ -424,7 +424,7 @@ export class HttpListener {
     }
     const leaving = this.#gateway.draining && this.#cluster?.beginsCall(value) && this.#leaving(req, whom);
     if (leaving instanceof Promise) {
-      // Before anything is done. The gateway that takes the session over makes the call.
+      // Before anything is done: the gateway that takes over the session makes the call.
       if (whom.forwarded) throw shuttingDown();
       return leaving.then(() => this.#dispatch(req, res, whom, value));
     }
@@ -444,7 +444,7 @@ export class HttpListener {
     return undefined;
   }
 
-  /** At the gateway that has the session. */
+  /** Serves the request here, or at the gateway that owns the session. */
   #serveOrForward(
     req: IncomingMessage,
     res: ServerResponse,
@@ -464,7 +464,7 @@ export class HttpListener {
     body?: unknown,
   ): Promise<void> | undefined {
     const refuse = (error: unknown): void => {
-      // The gateway that has forwarded the request finds out where the session is then.
+      // The forwarding gateway then looks up the owner again.
       if (!(error instanceof GatewayError) || (whom.forwarded && isShuttingDown(error))) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
     };
@@ -476,7 +476,7 @@ export class HttpListener {
     }
   }
 
-  /** Whether new clients should come here. */
+  /** Whether the gateway accepts new clients. */
   get #isOpen(): boolean {
     return this.#ready && !this.#gateway.draining;
   }
@@ -488,7 +488,7 @@ export class HttpListener {
   }
 }
 
-/** What tells a client how to go on. */
+/** Headers that tell a client how to proceed. */
 function headersFor(error: GatewayError): Record<string, string> {
   if (error.code === 'TOOL_ERR_ISSUER_UNREACHABLE') return { 'retry-after': ISSUER_RETRY_S };
   if (error instanceof AuthError) return { 'www-authenticate': error.challenge };
@@ -524,7 +524,7 @@ async function storeProblem(store: Store): Promise<string | undefined> {
   );
 }
 
-/** A large body counts as long as its request is open. Says what is short if there is no room for it. */
+/** Counts a large body while its request is open. Returns the exceeded limit if there is no room. */
 function holdBody(res: ServerResponse, bytes: number, memory: Budget): string {
   if (!memory.take(bytes)) return memory.shortage(bytes);
   res.once('close', () => memory.give(bytes));
@@ -555,7 +555,7 @@ function isJson(contentType = ''): boolean {
   return contentType === 'application/json' || /^\s*application\/json\s*(?:;|$)/i.test(contentType);
 }
 
-/** A person who opens the address of the gateway in a browser means the console, too. */
+/** A person who opens the gateway's address in a browser gets the console. */
 function isOfConsole(path: string, { headers }: IncomingMessage): boolean {
   if (path === '/') return headers.accept?.includes('text/html') === true;
   return path.startsWith('/api/') || path.startsWith('/console/') || path === '/console';

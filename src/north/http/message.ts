@@ -8,9 +8,9 @@ type Era = 'legacy' | 'modern';
 const MAX_BATCH = 100;
 
 /**
- * The era of a POST, decided once and here. A message of the new era says so itself, in its metadata. Headers alone say
- * nothing as long as there is a session or one is being started, for clients of the old era send them too; otherwise the
- * message is not valid, and it is the new era's place to tell.
+ * Decides the era of a POST, once. A modern message declares its era in its metadata. Headers alone mean
+ * nothing while there is a session or one is being started, because legacy clients send them too; otherwise the
+ * message is invalid, and the modern era reports that.
  */
 export function eraOf({ headers }: Pick<IncomingMessage, 'headers'>, body: unknown): Era {
   if (anyOf(body, claimsVersion)) return 'modern';
@@ -23,7 +23,7 @@ export function eraOf({ headers }: Pick<IncomingMessage, 'headers'>, body: unkno
   return claimed ? 'modern' : 'legacy';
 }
 
-/** Why a body of the old era is neither a JSON-RPC message nor a batch; `undefined` if it is one. */
+/** Why a legacy body is neither a JSON-RPC message nor a batch; `undefined` if it is valid. */
 export function messageMistake(body: unknown): string | undefined {
   if (Array.isArray(body) && body.length > MAX_BATCH) return `a batch has at most ${MAX_BATCH} messages`;
   const isValid = Array.isArray(body) ? body.length > 0 && body.every(isMessage) : isMessage(body);

@@ -5,15 +5,15 @@ import { GatewayError, type ErrorCode } from '../../core/errors.ts';
 import type { Bearer, Logins, Scope, TokenVerifier } from '../../core/ports.ts';
 import { respondError } from './response.ts';
 
-/** What the configuration says of authorization servers. */
+/** The configuration of authorization servers. */
 export interface IssuerAuth {
   verifier: TokenVerifier;
   issuers: readonly string[];
-  /** What each scope is called; `false` if tokens need none. */
+  /** The name of each scope; `false` if tokens need none. */
   scopes: Record<Scope, string> | false;
-  /** Where clients reach the gateway, without a path; by default where it listens. */
+  /** The URL of the gateway for clients, without a path; by default where it listens. */
   publicUrl?: string | undefined;
-  /** Signs people in to the console; absent where no issuer does. */
+  /** Signs people in to the console; absent if no issuer is configured for that. */
   logins?: Logins;
 }
 
@@ -21,12 +21,12 @@ const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 const METHODS = 'GET, HEAD, OPTIONS';
 const ORDER: readonly Scope[] = ['use', 'answer', 'operate'];
 
-/** The path of the resource that is at a path; nothing if there is none. Some clients append `/mcp` to the address they are given. */
+/** The path of the resource at a request path; `undefined` if there is none. Some clients append `/mcp` to the configured URL. */
 function resourcePath(path: string): string | undefined {
   return /^(\/mcp(?:\/[^/]+)?)(?:\/mcp)?$/.exec(path)?.[1];
 }
 
-/** Why a request is refused, with the header that tells its client how to get a token that is accepted. */
+/** A refused request, with the header that tells the client how to get a valid token. */
 export class AuthError extends GatewayError {
   readonly challenge: string;
 
@@ -38,7 +38,7 @@ export class AuthError extends GatewayError {
 
 export class ProtectedResource {
   readonly #auth: IssuerAuth;
-  /** Where the gateway listens, which is not known before it does. */
+  /** Where the gateway listens; known only once it does. */
   readonly #listening: () => string;
 
   constructor(auth: IssuerAuth, listening: () => string) {
@@ -46,7 +46,7 @@ export class ProtectedResource {
     this.#listening = listening;
   }
 
-  /** Where the gateway is reached, without a path. */
+  /** The URL of the gateway, without a path. */
   get base(): string {
     return this.#auth.publicUrl ?? new URL(this.#listening()).origin;
   }
@@ -59,10 +59,10 @@ export class ProtectedResource {
     return this.#auth.scopes;
   }
 
-  /** Answers requests for metadata; `false` if this is none. Everybody may read it: it says where to get a token. */
+  /** Answers requests for metadata; `false` for other requests. It is public, because it tells clients where to get a token. */
   describe(req: IncomingMessage, res: ServerResponse, path: string): boolean {
     if (path !== WELL_KNOWN && !path.startsWith(`${WELL_KNOWN}/`)) return false;
-    // Pages read it before they have a token, and may send headers of their own with it.
+    // Pages read it before they have a token, and may send custom headers.
     res.setHeader('access-control-allow-origin', '*');
     const asked = path.slice(WELL_KNOWN.length);
     const of = asked === '' ? '' : resourcePath(asked);
@@ -99,7 +99,7 @@ export class ProtectedResource {
     return true;
   }
 
-  /** Whose token it is, if it is valid at this path and has the scope. At once for one that was seen lately. */
+  /** The owner of a token that is valid at this path and has the scope. Synchronous for a recently seen token. */
   bearerOf(token: string, path: string, needed: Scope): Bearer | Promise<Bearer> {
     const refuse = (error: unknown): never => {
       if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_UNAUTHORIZED') throw error;
@@ -114,7 +114,7 @@ export class ProtectedResource {
     }
   }
 
-  /** There is no token, or not a valid one: the client has to get one. */
+  /** The token is missing or invalid: the client must get a new one. */
   refused(path: string, why?: string): AuthError {
     const { scopes } = this.#auth;
     const message =
@@ -152,12 +152,12 @@ export class ProtectedResource {
     );
   }
 
-  /** A token for the hub, or for the whole gateway, is good at every endpoint; one for an endpoint only there. */
+  /** A token for the hub or the whole gateway is valid at every endpoint; a token for one endpoint only there. */
   #isFor(audiences: readonly string[], path: string): boolean {
     const base = this.base;
     const of = resourcePath(path);
     const accepted = new Set([base, `${base}/`, `${base}/mcp`]);
-    // Also by the address that the client was given, which may be the longer one.
+    // Also under the URL that the client uses, which may be the longer one.
     if (of !== undefined) accepted.add(`${base}${of}`).add(`${base}${path}`);
     return audiences.some((audience) => accepted.has(audience));
   }
@@ -165,7 +165,7 @@ export class ProtectedResource {
   #challenge(path: string, parameters: Record<string, string>): string {
     const of = resourcePath(path) ?? '/mcp';
     const all = { ...parameters, resource_metadata: `${this.base}${WELL_KNOWN}${of}` };
-    // Nothing in it may end the quotes, or the line.
+    // It must not contain quotes or line ends.
     const quoted = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, "'");
     return `Bearer ${Object.entries(all)
       .map(([name, value]) => `${name}="${quoted(value)}"`)

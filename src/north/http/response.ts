@@ -1,4 +1,4 @@
-/** Writes HTTP responses: JSON-RPC errors and event streams; tells whether a client received them. */
+/** Writes HTTP responses: JSON-RPC errors and event streams; reports whether a client received them. */
 
 import type { ServerResponse } from 'node:http';
 import { ERROR_TABLE, failureOfGateway, type GatewayError } from '../../core/errors.ts';
@@ -18,9 +18,9 @@ export const STREAM_HEADERS = {
 
 const NO_HEADERS: readonly string[] = [];
 
-/** `headers`: names and values in turn, which costs least. */
+/** `headers`: alternating names and values, which is the fastest form. */
 export function respondJson(res: ServerResponse, status: number, body: string, headers = NO_HEADERS): void {
-  // A short text leaves together with the head, in one piece; Node would copy a long one twice.
+  // A short text is sent with the head in one write; Node would copy a long one twice.
   const content = body.length > LONG_BODY ? Buffer.from(body) : body;
   const length = String(Buffer.byteLength(content));
   res.writeHead(status, ['content-type', 'application/json', 'content-length', length, ...headers]).end(content);
@@ -44,7 +44,7 @@ export function respondError(
   respondJson(res, status, stringifyExact({ jsonrpc: '2.0', id, error }), Object.entries(headers ?? {}).flat());
 }
 
-/** The same for an error of the gateway: the table says which status and code. */
+/** The same for a gateway error, with the status and code of the table. */
 export function respondGatewayError(
   res: ServerResponse,
   error: GatewayError,
@@ -57,7 +57,7 @@ export function respondGatewayError(
   respondError(res, ERROR_TABLE[error.code].http, code, message, { ...options, ...(headers && { headers }), data });
 }
 
-/** Sends a comment now and then on a stream that stays open, so that no proxy closes it. */
+/** Periodically sends a comment on an open stream, so that no proxy closes it. */
 export function keepAlive(res: ServerResponse): void {
   const beat = setInterval(() => {
     // An ended response stays open until a slow client has read all of it.
@@ -72,9 +72,9 @@ export function beginStream(res: ServerResponse): void {
   keepAlive(res);
 }
 
-/** Writes an event. A client that does not read must not fill the memory: it is disconnected, and may come back. */
+/** Writes an event. Disconnects a client that stops reading, to save memory; it may return. */
 export function writeEvent(res: ServerResponse, event: string): void {
-  // A write after the end would be an error that ends the program.
+  // A write after the end would crash the process.
   if (res.writableEnded) return;
   if (res.writableLength > MAX_UNREAD_BYTES) res.destroy();
   else {
@@ -88,7 +88,7 @@ export function frame(data: string, id?: string): string {
   return `event: message\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
 }
 
-/** `unknown`: the gateway on the way has died with it, or after it had passed it on. */
+/** `unknown`: the forwarding gateway died before it confirmed the delivery. */
 export type ReplyArrival = 'received' | 'lost' | 'unknown';
 
 type WhenArrived = (listener: (arrival: ReplyArrival) => void) => void;
@@ -99,15 +99,15 @@ interface Forwarded extends ServerResponse {
   [ARRIVAL]?: WhenArrived;
 }
 
-/** The response goes to another gateway, which tells whether the client has received it. */
+/** The response goes through another gateway, which reports whether the client received it. */
 export function setArrival(res: Forwarded, whenArrived: WhenArrived): void {
   res[ARRIVAL] = whenArrived;
 }
 
 /**
- * Tells once whether the whole response was handed to a client that was still there; if not, whether it may have been all the
- * same. Node calls a response finished also when its connection broke while it was being written; only the socket knows, a
- * moment later. `onClose` is called when the response closes, finished or not; two listeners for that would cost more.
+ * Reports once whether the whole response reached a connected client; if not, whether it may have arrived all the
+ * same. Node reports a response as finished even if its connection broke during the write; only the socket knows, a
+ * moment later. `onClose` is called when the response closes, finished or not; a second listener would cost more.
  */
 export function onceHandedOver(
   res: Forwarded,
@@ -121,7 +121,7 @@ export function onceHandedOver(
     if (told) return;
     told = true;
     const complete = finished && socket.errored === null;
-    // The gateway on the way may have had all of it before the connection ended.
+    // The forwarding gateway may have received all of it before the connection ended.
     listener(complete, !complete && res[ARRIVAL] !== undefined && res.writableEnded);
   };
   res.on('finish', () => {

@@ -3,17 +3,17 @@ import { getHeapStatistics } from 'node:v8';
 
 /** Responses with fewer unread bytes are not counted. */
 const SMALL = 256 * 1024;
-/** Beyond this, clients that have stopped reading are disconnected; */
+/** Beyond this, clients that have stopped reading are disconnected. */
 const MAX_STALLED_BYTES = 64 * 1024 * 1024;
-/** beyond this also others, before the memory runs out. */
+/** Beyond this, others are disconnected as well, before memory runs out. */
 const MAX_BYTES = Math.max(2 * MAX_STALLED_BYTES, getHeapStatistics().heap_size_limit / 4);
-/** A client has stopped reading if its connection has taken nothing for so long. */
+/** A client has stopped reading if its connection has accepted nothing for this long. */
 const STALLED_MS = 5000;
 
 /** The client that reads a response. */
 export interface ResponseReader {
   principal: string;
-  /** Told when it was disconnected because it did not read so many bytes. */
+  /** Called when the client was disconnected because it left too many bytes unread. */
   onDisconnected: (unreadBytes: number) => void;
 }
 
@@ -24,7 +24,7 @@ interface Unread extends ResponseReader {
 
 const RECIPIENT = Symbol('recipient');
 
-/** A response that knows its recipient: a map beside it would cost more than the rest. */
+/** A response with its recipient: a separate map would be too slow. */
 interface Addressed extends ServerResponse {
   [RECIPIENT]?: ResponseReader;
 }
@@ -55,7 +55,7 @@ function watch(res: Addressed): void {
       forget();
       return;
     }
-    // The next timeout comes in time to confirm this one.
+    // The next timeout fires in time to confirm this one.
     entry.stalledUntil = Date.now() + 2 * STALLED_MS;
     res.setTimeout(STALLED_MS);
     disconnectSome();

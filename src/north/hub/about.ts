@@ -1,6 +1,6 @@
-/** What is known of the hub before its tools are loaded. */
+/** The parts of the hub that are known before its tools are loaded. */
 
-/** The tools with which a client follows slow calls and answers questions; the others are about servers. */
+/** The tools for slow calls and questions; the others manage servers. */
 export const HELPER_NAMES = [
   'get_sampling_requests',
   'respond_to_sampling',

@@ -1,4 +1,4 @@
-/** What this gateway answers others on the same store, for their clients of the hub. */
+/** Answers other gateways on the same store, for their hub clients. */
 
 import type { Gateway } from '../../core/gateway.ts';
 import { NeighbourUnreachable, type LeftThere, type NeighbourRequest } from '../../core/cluster/neighbours.ts';
@@ -8,7 +8,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Hub } from './hub.ts';
 import { leftQuestions, nativeTasks } from './visible.ts';
 
-/** Answers another gateway; `exchange` tells whether that one has the answer. */
+/** Answers another gateway; `exchange` reports whether it received the answer. */
 export async function answerNeighbour(
   { hub, gateway }: { hub: Hub | undefined; gateway: Gateway },
   principal: string,
@@ -18,7 +18,7 @@ export async function answerNeighbour(
   switch (request.ask) {
     case 'left': {
       const left = leftHere(gateway, principal, request.tasks);
-      // Who is told of something may ask for it at once, and looks for it in the store.
+      // The other gateway may immediately look for it in the store.
       await whenStored([...gateway.nativeSessionsOf({ principal })]);
       return left;
     }
@@ -27,7 +27,7 @@ export async function answerNeighbour(
       return {};
     case 'tool': {
       const session = await gateway.restore(request.session, principal);
-      // The session of a client of the hub is its own business.
+      // The session of another hub client is private.
       if (hub === undefined || session === undefined || session.view.kind === 'hub') {
         throw new NeighbourUnreachable('no such session here');
       }
@@ -38,7 +38,7 @@ export async function answerNeighbour(
     // The console answers those.
     case 'console':
     default:
-      throw new Error('a gateway of another version asks for something unknown');
+      throw new Error('a gateway of another version sent an unknown request');
   }
 }
 

@@ -36,7 +36,7 @@ async function failedReply(session: Session, { server }: CallRequest, error: Gat
   return errorReply(withFix(await explained(session, error), session.servers.get(server)?.config));
 }
 
-/** The call goes on as a task. */
+/** The reply when the call continues as a task. */
 export function promoted(context: ToolContext, taskId: string, because: Because, timeoutMs: number): ToolReply {
   const { session } = context;
   const task = session.tasks.get(taskId);
@@ -78,7 +78,7 @@ export function endedReply(task: EndedTask): ToolReply {
   return noResult(task, `'${tool}' on server '${server}'`, { server, tool, ...(error && { error }) });
 }
 
-/** The client has the result: events about the task in between are no news for it. */
+/** The client has the result, so earlier events of the task are obsolete. */
 export function hasResult({ session: { tasks, events }, reader }: ToolContext, id: string): void {
   tasks.setAbandoned(id, false);
   events.takeForEveryone(({ data: { taskId } }) => taskId === id, reader).settle(true);
@@ -100,7 +100,7 @@ async function explained(session: Session, error: GatewayError): Promise<Gateway
   const { server, tool: name, error: told } = error.details ?? {};
   const code = typeof told === 'object' && told !== null && 'code' in told ? Number(told.code) : undefined;
   if (typeof server !== 'string' || code === undefined || !NO_SUCH_TOOL.has(code)) return error;
-  // A client of a group knows tools by other names, and not all of them.
+  // A group client knows tools under other names, and only some of them.
   if (session.view.kind === 'group') return error;
   const listing = session.catalog(server).list('tools');
   const all = await within(

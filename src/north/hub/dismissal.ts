@@ -3,7 +3,7 @@ import { isObject } from '../../lib/values.ts';
 import type { ToolContext } from './tool.ts';
 
 /**
- * Agents that run without a person cancel questions, or decline them at once. No person has answered then: the question is
+ * Unattended agents cancel questions or decline them immediately. No person has answered then: the question is
  * left to the tools, where the model sees it.
  */
 export function leaveIfDismissed(
@@ -12,7 +12,7 @@ export function leaveIfDismissed(
   answer: unknown,
   tookMs: number,
 ): boolean {
-  // The model does not decide what a person was asked to decide.
+  // The model must not make a decision that requires a person.
   if (approval !== undefined || approver === 'person') return false;
   const { via, minDeclineMs } = gateway.settings.questions;
   if (via !== 'both' || kind !== 'elicitation' || !isObject(answer)) return false;

@@ -1,6 +1,6 @@
 /**
- * What a client of the hub sees in sessions of its principal that other gateways have. The store knows where they are; the
- * gateway that has a session answers for it.
+ * What a hub client sees of its principal's sessions at other gateways. The store knows where they are; the
+ * owner of a session answers for it.
  */
 
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
@@ -12,10 +12,10 @@ import { sleep } from '../../lib/timers.ts';
 import { own, type ToolContext, type ToolReply, type ToolResult } from './tool.ts';
 import { mayKnow, questionsIn, tasksIn, type Visible } from './visible.ts';
 
-/** How long to wait before trying again to reach the gateway that has a session, or to take the session over. */
+/** The delay before retrying to reach the owner of a session, or to take the session over. */
 const RETRY_MS = 250;
 
-/** What a client of the hub sees, wherever it is. */
+/** Everything that a hub client sees, at all gateways. */
 export interface Everything {
   tasks: Task[];
   questions: (kind: InteractionKind, server?: string) => Interaction[];
@@ -45,13 +45,13 @@ async function leftElsewhere({ gateway, session }: Visible, tasks: 'all' | 'open
     await gateway.restoreUnowned(session.principal);
     return (await neighbourhood.askAll(session.principal, { ask: 'left', tasks })) as LeftThere[];
   } catch (error) {
-    // What is here can be shown also while the store is away.
+    // Local data can be shown even while the store is down.
     log.warn('others_not_asked', { error: messageOf(error) });
     return [];
   }
 }
 
-/** Runs a tool for which `here` found a session of another gateway: there, or here once that gateway is gone. */
+/** Runs a tool at the gateway that owns the session, or here once that gateway is dead. */
 export async function runAnywhere(
   { gateway, session, exchange, facts }: ToolContext,
   work: { tool: string; args: unknown },
@@ -82,6 +82,6 @@ export async function runAnywhere(
 }
 
 function lost(failure: unknown): GatewayError {
-  const message = `the gateway that has the session does not answer (${messageOf(failure)}); check its state and try again`;
+  const message = `the gateway that owns the session does not respond (${messageOf(failure)}); check its state and try again`;
   return new GatewayError('TOOL_ERR_STORE', message);
 }

@@ -14,13 +14,13 @@ import { OpenRounds } from './open-rounds.ts';
 import { leaveOut } from './reply.ts';
 import type { AskingByRound, ToolContext, ToolReply } from './tool.ts';
 
-/** A call whose client gets its questions in place of the reply, and comes back with the answers. */
+/** A call whose client gets its questions instead of the reply, and returns with the answers. */
 interface CallInRounds {
   context: ToolContext;
   asking: AskingByRound;
   request: CallRequest;
   rounds: OpenRounds;
-  /** When the client wants a reply at the latest. */
+  /** The latest time for a reply. */
   deadline: number;
 }
 
@@ -33,7 +33,7 @@ function roundsOf({ session, gateway }: ToolContext): OpenRounds {
   return rounds;
 }
 
-/** Makes a call, or goes on with one whose client has answers. */
+/** Makes a call, or continues one with the client's answers. */
 export function executeInRounds(context: ToolContext, asking: AskingByRound, request: CallRequest): Promise<ToolReply> {
   const deadline = context.session.clock.now() + request.timeoutMs;
   const call: CallInRounds = { context, asking, request, rounds: roundsOf(context), deadline };
@@ -69,7 +69,7 @@ async function begin(call: CallInRounds): Promise<ToolReply> {
   return callReply(context, request, reply);
 }
 
-/** The client brings the answers to the last round. */
+/** The client returns with the answers of the last round. */
 async function goOn(call: CallInRounds, taskId: string): Promise<ToolReply> {
   const { context, asking, request, rounds } = call;
   const { capabilities, answers } = asking;
@@ -108,7 +108,7 @@ async function next(call: CallInRounds, taskId: string): Promise<ToolReply> {
   }
 }
 
-/** Whether the call waits for an answer: if its client cannot be asked, a reply has to show the question. */
+/** Whether the call waits for an answer: if its client cannot be asked, a reply must show the question. */
 function isBlocked({ interactions }: Session, { id, status }: Task): boolean {
   return status === 'input_required' || interactions.unhostedOf(id).length > 0;
 }
@@ -131,7 +131,7 @@ function ask(
   return { kind: 'round', result: inputRequired(session.key, questions, { task: taskId }) };
 }
 
-/** The reply is that of any other call: the client need not know that there was a task between its rounds. */
+/** A normal call reply: the client need not know of the task between its rounds. */
 function ended({ context, rounds }: CallInRounds, task: EndedTask): ToolReply {
   const asked = rounds.end(task.id);
   leaveOut(context, ({ data: { taskId, requestId } }) => taskId === task.id || asked.has(requestId));

@@ -10,7 +10,7 @@ import { leaveIfDismissed } from './dismissal.ts';
 import { leaveOut } from './reply.ts';
 import type { AskingByRequest, ToolContext, ToolReply } from './tool.ts';
 
-/** Makes a call. While its request is open, the client is asked the questions of the call, if it takes requests. */
+/** Makes a call. While its request is open, a client that accepts requests is asked the questions of the call. */
 export async function execute(context: ToolContext, asking: AskingByRequest, request: CallRequest): Promise<ToolReply> {
   const { session, exchange, onProgress } = context;
   const asked = new Set<unknown>();
@@ -39,8 +39,8 @@ export async function execute(context: ToolContext, asking: AskingByRequest, req
 }
 
 /**
- * The stream of the call broke, and its client may resume it: the client gets the same reply as if it had stayed. The call
- * is a task in case the client does not come back.
+ * The stream of the call broke, and its client may resume it: the client gets the same reply as without the break. The call
+ * is a task in case the client does not return.
  */
 async function whileAway(
   context: ToolContext,

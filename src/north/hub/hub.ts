@@ -86,7 +86,7 @@ export class Hub {
     });
   }
 
-  /** Makes a call as `execute_tool` does, for a client that knows the tool itself. */
+  /** Makes a call like `execute_tool`, for a client that called the tool directly. */
   execute(request: Omit<CallRequest, 'timeoutMs'>, caller: HubCaller): Promise<Reply> {
     const timeoutMs = defaultTimeoutMs(this.settings);
     return this.#replyTo(caller, request.tool, (context) =>
@@ -103,7 +103,7 @@ export class Hub {
     );
   }
 
-  /** With `questions.via` = tools, a client counts as unable to be asked in any other way. */
+  /** With `questions.via` = tools, a client is never asked natively. */
   #asking({ asking }: HubCaller): Asking {
     return this.#gateway.settings.questions.via === 'tools' ? { ...asking, capabilities: {} } : asking;
   }
@@ -134,7 +134,7 @@ export class Hub {
     return errorReply(withFix(error, serverIn(given, session)));
   }
 
-  /** Runs a tool for the client of another gateway, in a session that this gateway has. */
+  /** Runs a tool for the client of another gateway, in a session of this gateway. */
   async runIn(
     session: Session,
     { tool, args, facts }: { tool: string; args: unknown; facts?: TokenFacts | undefined },
@@ -158,7 +158,7 @@ export class Hub {
   }
 }
 
-/** Replies other than errors show that the server is connected. */
+/** A successful reply shows that the server is connected. */
 function serversShown({ result }: ToolReply, given: unknown): (server: string) => boolean {
   const { server, name } = isObject(given) ? given : {};
   const only = server ?? name;
@@ -172,7 +172,7 @@ function serverIn(given: unknown, { servers }: Session): ServerConfig | undefine
   return configIn(given) ?? (typeof server === 'string' ? servers.get(server)?.config : undefined);
 }
 
-/** `add_server` brings its server along. */
+/** The arguments of `add_server` contain the server config. */
 function configIn({ url, command, headers }: Record<string, unknown>): ServerConfig | undefined {
   if (typeof url === 'string') return { url, ...(isObject(headers) && { headers: headers as Record<string, string> }) };
   return typeof command === 'string' ? { command } : undefined;

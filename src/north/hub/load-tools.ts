@@ -2,7 +2,7 @@ export type HubTools = typeof import('./tools/all.ts');
 
 let loaded: HubTools | undefined;
 
-/** The tools of the hub, if they are there already. */
+/** The hub tools, if they are loaded. */
 export const loadedTools = (): HubTools | undefined => loaded;
 
 export async function loadTools(): Promise<HubTools> {

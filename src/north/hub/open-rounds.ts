@@ -8,19 +8,19 @@ type Capabilities = Record<string, unknown>;
 
 /** A call whose client is asked in rounds. */
 interface CallRounds {
-  /** Makes its questions available to others. */
+  /** Releases its questions to others. */
   unregister: () => void;
   /** The ids of the questions that the client was asked so far. */
   asked: Set<unknown>;
-  /** When the client got the last round. */
+  /** When the last round was sent. */
   askedAt?: number;
-  /** Ends the wait for a client that does not come back with its answers. */
+  /** Stops the timer for a client that does not return with its answers. */
   stopTimer?: () => void;
 }
 
 const NONE: ReadonlySet<unknown> = new Set();
 
-/** The calls of one session that are asked in rounds, by the ids of their tasks. */
+/** The calls of one session with MRTR rounds, by task id. */
 export class OpenRounds {
   readonly keys: InputKeys;
   readonly #session: Session;
@@ -44,7 +44,7 @@ export class OpenRounds {
     this.#open.set(taskId, { unregister, asked: new Set() });
   }
 
-  /** The client gets these questions; if it does not come back in time, others may answer them. */
+  /** The client gets these questions; if it does not return in time, others may answer them. */
   ask(taskId: string, questions: Iterable<Interaction>, timeoutMs: number): void {
     const rounds = this.#open.get(taskId);
     if (rounds === undefined) return;
@@ -55,7 +55,7 @@ export class OpenRounds {
     rounds.stopTimer = clock.after(timeoutMs, () => this.end(taskId), { unref: true });
   }
 
-  /** The client is back. Returns how long it had the last round; infinity if that was before a restart. */
+  /** The client has returned. Returns how long it had the last round; infinity if that was before a restart. */
   resume(taskId: string, capabilities: Capabilities): number {
     const before = this.#open.get(taskId);
     before?.stopTimer?.();

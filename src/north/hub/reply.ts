@@ -9,8 +9,8 @@ import { eventView, pendingClientAction } from './views.ts';
 import { nativeSessions } from './visible.ts';
 
 /**
- * The one way a hub reply is made: adds undelivered events and open questions to the result. The events count as delivered
- * only when the reply has arrived. `answered` tells which servers the reply shows to be connected.
+ * Builds all hub replies: adds undelivered events and open questions to the result. The events count as delivered
+ * only when the reply has arrived. `answered`: whether the reply shows that a server is connected.
  */
 export function buildReply(
   context: ToolContext,
@@ -18,7 +18,7 @@ export function buildReply(
   answered: (server: string) => boolean = () => false,
 ): Reply {
   const { session, exchange, reader } = context;
-  // A round has no place for events: they come with the reply that it puts off.
+  // A round cannot carry events: they are sent with the final reply.
   if (reply.kind === 'round') return reporting(context, reply.result);
   const { kind, result } = reply;
   const delivery = exchange.open ? session.events.take(eventsFor(context, result, answered), reader) : undefined;
@@ -41,14 +41,14 @@ function reporting(context: ToolContext, result: Record<string, unknown>): Reply
   return { result, reports, otherwise: (error) => notStored(context, error) };
 }
 
-/** Events that say nothing more than that a task or a question is there; and the field with its id. */
+/** Events that only announce a task or a question, and the field with its id. */
 const SHOWN_BY: Partial<Record<EventType, string>> = {
   task_created: 'taskId',
   elicitation_request: 'requestId',
   sampling_request: 'requestId',
 };
 
-/** Whether the client may know of what has happened. */
+/** Whether the client may see the event. */
 export function mayHear({ access, tasks }: Session, { server, data }: SessionEvent): boolean {
   if (access === undefined) return true;
   const { taskId, toolName } = data;
@@ -56,7 +56,7 @@ export function mayHear({ access, tasks }: Session, { server, data }: SessionEve
   return typeof tool === 'string' ? access.mayCall(server, tool) : access.sees(server);
 }
 
-/** The events that say more than the rest of the reply does; the others are delivered with it, too. */
+/** The events that add information to the reply; the others also count as delivered. */
 function newEvents(delivery: Delivery | undefined, rest: readonly ContentBlock[]): ContentBlock[] {
   const shows = (id: unknown): boolean =>
     rest.some(({ text }) => typeof text === 'string' && text.includes(String(id)));
@@ -68,8 +68,8 @@ function newEvents(delivery: Delivery | undefined, rest: readonly ContentBlock[]
 }
 
 /**
- * The events that a reply delivers. Where a result has `structuredContent`, several clients show the model nothing else, so
- * events wait for the next reply. That a server was connected is delivered by its own answers, and otherwise only by
+ * The events that a reply delivers. If a result has `structuredContent`, several clients show the model nothing else, so
+ * events wait for the next reply. `server_connected` is delivered with the server's own answers, and otherwise only by
  * `await_activity`: most clients do not need to know.
  */
 function eventsFor(
@@ -86,7 +86,7 @@ function notStored({ exchange }: ToolContext, error: GatewayError, hint?: string
   return errorResult(hint === undefined ? error : new GatewayError(error.code, `${error.message}; ${hint}`));
 }
 
-/** Leaves events out of the reply that tell the client what it knows already. They count as delivered if the reply does. */
+/** Omits events that the client already knows. They count as delivered if the reply does. */
 export function leaveOut(context: ToolContext, matching: (event: SessionEvent) => boolean): void {
   settleWith(context, context.session.events.takeForEveryone(matching, context.reader));
 }

@@ -20,17 +20,17 @@ export interface HubCaller {
   /** The reader of the events, if the session has several. */
   reader?: EventReader | undefined;
   asking: Asking;
-  /** What the token of its request says, as far as the configuration asks. */
+  /** The facts of the request's token. */
   facts?: TokenFacts | undefined;
-  /** Its request counts towards the limits already. */
+  /** Its request already counts towards the limits. */
   isCounted?: true;
-  /** The trace context of its request, which goes on to servers. */
+  /** The trace context of its request, which is forwarded to servers. */
   trace?: TraceContext | undefined;
-  /** The URL to call when the task ends that a call becomes, as its client gave it. */
+  /** The URL to call when the task of the call ends, as given by the client. */
   webhook?: unknown;
 }
 
-/** The request that a tool of the hub serves. */
+/** The request that a hub tool serves. */
 export interface ToolContext extends HubCaller {
   gateway: Gateway;
   /** Sends progress to the client. */
@@ -42,7 +42,7 @@ export interface ToolContext extends HubCaller {
 /** How a client is asked while its own request is open. */
 export type Asking = AskingByRequest | AskingByRound;
 
-/** The client takes requests, on the stream of its own request. */
+/** The client accepts requests on the stream of its own request. */
 export interface AskingByRequest {
   by: 'request';
   /** The kinds of questions that it declared. */
@@ -51,7 +51,7 @@ export interface AskingByRequest {
   on: RequestId;
 }
 
-/** The client gets questions in place of the reply, and makes the same request again with the answers. */
+/** The client gets questions instead of the reply, and repeats the request with the answers. */
 export interface AskingByRound {
   by: 'round';
   capabilities: Record<string, unknown>;
@@ -88,7 +88,7 @@ export interface HubTool {
   name: string;
   description: string;
   input: z.ZodObject;
-  /** Whether arguments are certainly valid and need no further check, which would cost much of the time of a fast call. */
+  /** Whether arguments are certainly valid, so that a fast call skips the expensive validation. */
   areValid?: ((given: unknown) => boolean) | undefined;
   /** Default values that depend on the settings. */
   defaults?: ((settings: CoreSettings) => Record<string, number>) | undefined;
@@ -98,11 +98,11 @@ export interface HubTool {
   run: (args: unknown, context: ToolContext) => Promise<ToolReply>;
 }
 
-/** Ties the argument type of `run` to the schema that has checked it. */
+/** Ties the argument type of `run` to its schema. */
 export function tool<S extends z.ZodObject>(definition: {
   name: string;
   description: string;
-  /** Made when it is first needed: the schemas of all tools would delay the start. */
+  /** Created on first use: creating all schemas would delay the start. */
   input: () => S;
   areValid?: HubTool['areValid'];
   defaults?: HubTool['defaults'];
@@ -114,7 +114,7 @@ export function tool<S extends z.ZodObject>(definition: {
   return {
     ...definition,
     get input() {
-      // A misspelt argument is an error, and not ignored.
+      // Misspelt arguments are errors.
       input ??= definition.input().strict();
       return input;
     },

@@ -1,4 +1,4 @@
-/** How records look in replies. */
+/** The form of records in replies. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { SessionEvent } from '../../core/event/event.ts';
@@ -17,7 +17,7 @@ const MESSAGE_CHARS = 120;
 /** The size of a task's arguments. */
 const ARGS_BYTES = 400;
 
-/** The hub knows no `input_required`: such a task is working, with its questions beside it. */
+/** The hub has no `input_required`: such a task is shown as working, next to its questions. */
 export function shownStatus(task: Task): string {
   return task.status === 'input_required' ? 'working' : task.status;
 }
@@ -49,12 +49,12 @@ export function workingTask(task: Task): Record<string, unknown> {
   return { taskId: task.id, toolName: task.tool, status: shownStatus(task) };
 }
 
-/** Another task than the one that a reply is about. */
+/** A task other than the subject of the reply. */
 export function taskReference(task: Task): Record<string, unknown> {
   return { task_id: task.id, status: shownStatus(task), tool: task.tool };
 }
 
-/** The whole of it stands in `pending_client_action` of the same reply. */
+/** The full question is in `pending_client_action` of the same reply. */
 export function elicitationReference({ id, server }: Interaction): Record<string, unknown> {
   return { requestId: id, server };
 }

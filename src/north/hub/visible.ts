@@ -1,5 +1,5 @@
 /**
- * What a client of the hub sees: the tasks and questions of its own session, the tasks of the same principal at the native
+ * What a hub client sees: the tasks and questions of its own session, the tasks of the same principal at the native
  * endpoints, and the questions there that no responder presents.
  */
 
@@ -36,7 +36,7 @@ export async function ownerOfTask(context: ToolContext, taskId: string): Promise
   return owner;
 }
 
-/** Whether the client may know of a question. `owner`: the session that it belongs to, if it is here. */
+/** Whether the client may see a question. `owner`: its session, if it is at this gateway. */
 export function mayKnow(session: Session, { server, approval, link }: Interaction, owner?: Session): boolean {
   if (session.access === undefined) return true;
   const { callId = '', taskId = '' } = requestOf(link) ?? {};
@@ -44,7 +44,7 @@ export function mayKnow(session: Session, { server, approval, link }: Interactio
   return tool === undefined ? session.sees(server) : session.mayCall(server, tool);
 }
 
-/** One that is not here; throws if another gateway has it. */
+/** Looks up a session that is not in memory; throws if another gateway owns it. */
 async function nativeSessionWith(
   { gateway, session }: Visible,
   kind: 'task' | 'question',
@@ -91,7 +91,7 @@ export function questionsIn(visible: Visible, kind: InteractionKind, server?: st
   return [...ownQuestions(visible, kind, server), ...left];
 }
 
-/** The questions to clients that see servers as they are, and that no responder presents to them; with `reader`, those that it may know of. */
+/** The unclaimed questions of native clients; with `reader`, only those that it may see. */
 export function leftQuestions(
   gateway: Gateway,
   whose: Pick<Session, 'principal'>,
@@ -112,21 +112,21 @@ export function ownQuestions({ gateway, session }: Visible, kind: InteractionKin
   return gateway.settings.questions.via === 'native' ? all.filter((question) => isLeft(session, question)) : all;
 }
 
-/** Whether there may be questions: most replies need not look further. */
+/** A quick check whether there may be questions. */
 export function anyQuestions(visible: Visible): boolean {
   const { gateway, session } = visible;
   return session.interactions.size > 0 || (session.view.kind === 'hub' && gateway.anyNativeQuestions(session));
 }
 
 /**
- * The native sessions whose tasks and unclaimed questions the hub shows. A client of a group uses tools of the hub for itself
- * alone: it must not see servers outside of its group.
+ * The native sessions whose tasks and unclaimed questions the hub shows. A group client uses hub tools for itself
+ * only: it must not see servers outside of its group.
  */
 export function nativeSessions({ gateway, session }: Visible): Session[] {
   return session.view.kind === 'hub' ? [...gateway.nativeSessionsOf(session)] : [];
 }
 
-/** Whether no responder presents the question to the client that it is for. */
+/** Whether no responder presents the question to its client. */
 function isLeft({ interactions }: Session, question: Interaction | undefined): boolean {
   return question !== undefined && !interactions.isClaimed(question.id);
 }

@@ -6,7 +6,7 @@ import { negotiated } from '../peer.ts';
 /** The first version whose clients expect events with an id and no content at the start of a stream. */
 const EMPTY_EVENTS_SINCE = LATEST_WITH_SESSIONS;
 
-/** What `initialize` says about the client, with the protocol version that the answer will agree on. */
+/** The client described by `initialize`, with the negotiated protocol version. */
 export function clientRecord({ params }: { params: Initialization }): ClientRecord {
   const { protocolVersion, capabilities, clientInfo } = params;
   return { protocolVersion: negotiated(protocolVersion), capabilities, program: clientInfo.name };

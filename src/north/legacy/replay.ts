@@ -13,15 +13,15 @@ const MAX_EVENTS = 1000;
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * The messages on the streams of one session, for clients that resume a stream: they name the last event they have, and get
- * the rest. This is about the wire; which events of the session were delivered is decided elsewhere.
+ * The messages on the streams of one session, for clients that resume a stream: they name their last event and get
+ * the rest. This concerns the wire only; the delivery of session events is decided elsewhere.
  */
 export class ReplayBuffer {
   #kept: Kept[] = [];
   #characters = 0;
   #count = 0;
   #streams = 0;
-  /** Marks the ids of this session, also of events that are not kept any more. */
+  /** Marks the event ids of this session, including events that are no longer kept. */
   readonly #prefix = `${randomBytes(9).toString('base64url')}.`;
 
   /** The id names the requests that the stream answers, because after a restart nothing else is known of it. */
@@ -42,7 +42,7 @@ export class ReplayBuffer {
     return id;
   }
 
-  /** The stream an event belongs to and what came after it there; `undefined` if the id is not one of ours. */
+  /** The stream of an event and the events after it; `undefined` if the id is not ours. */
   after(eventId: string): { streamId: string; events: { id: string; data: string }[] } | undefined {
     const [streamId, count] = eventId.split('~');
     const number = Number(count);
@@ -57,7 +57,7 @@ export class ReplayBuffer {
   }
 }
 
-/** The requests that the stream of an event was to answer; `undefined` if it is no event of ours, of whichever run. */
+/** The requests that the stream of an event should answer; `undefined` if the id is not ours, even from before a restart. */
 export function requestsNamedIn(eventId: string): RequestId[] | undefined {
   const [, named] = /^[\w-]{12}\.\d+(?:-([\w-]+))?~\d+$/.exec(eventId) ?? [undefined, null];
   if (named === null) return undefined;

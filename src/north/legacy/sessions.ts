@@ -38,7 +38,7 @@ interface LegacyOptions {
   mayRunCommands: boolean;
 }
 
-/** Initialize-based clients over HTTP: each session has its own transport and its own peer. */
+/** Legacy clients over HTTP: each session has its own transport and peer. */
 export class LegacySessions {
   readonly #served = new Map<string, Served>();
   readonly #options: LegacyOptions;
@@ -64,7 +64,7 @@ export class LegacySessions {
       : this.#inSession(served, req, res, body, whom);
   }
 
-  /** A request outside of the sessions that are open. */
+  /** A request that belongs to no session in memory. */
   async #handleOther(req: IncomingMessage, res: ServerResponse, body: unknown, whom: Addressed): Promise<void> {
     const sessionId = req.headers['mcp-session-id'];
     if (typeof sessionId === 'string') {
@@ -101,10 +101,10 @@ export class LegacySessions {
     try {
       session = await gateway.open(principal, { view, owner: { kind: 'client', client: clientRecord(body) }, facts });
       await whenStored([session]);
-      // The client learns from `initialize` what this server can do.
+      // The result of `initialize` describes this server.
       if (view.kind !== 'hub') shown = await introducedIn(gateway, session, view);
     } catch (error) {
-      // The gateway that has forwarded the request finds another one.
+      // The forwarding gateway finds another owner.
       const isAnswered = error instanceof GatewayError && !(forwarded && isShuttingDown(error));
       if (isAnswered) respondGatewayError(res, error, { id: idOf(body) });
       if (session) await gateway.end(session, 'the session could not be started');
@@ -158,23 +158,23 @@ export class LegacySessions {
     return served?.session.principal === principal && isSameView(served.session.view, view) ? served : undefined;
   }
 
-  /** The same for a session of an earlier run of the program. */
+  /** The same for a session from before a restart. */
   async #restore(sessionId: string, { principal, view }: Addressed): Promise<Served | undefined> {
     if (!canBeNamed(sessionId)) return undefined;
     const session = await this.#options.gateway.restore(sessionId, principal);
     if (session === undefined || !isSameView(session.view, view)) return undefined;
-    // Two requests may have come for it at the same moment.
+    // Two requests may have arrived at the same moment.
     return this.#served.get(sessionId) ?? this.#serve(session, true);
   }
 
-  /** While the gateway shuts down, a session must not be reported as gone: its client would forget it. */
+  /** During shutdown, a session must not be reported as unknown, or its client would forget it. */
   #notFound(): GatewayError {
     if (this.#options.gateway.closing) return shuttingDown();
     const message = 'session not found: unknown or ended; start a new one with initialize';
     return new GatewayError('TOOL_ERR_SESSION_NOT_FOUND', message);
   }
 
-  /** Confirmed once it is stored: a session that is still stored would be back after a restart. */
+  /** Confirmed once stored: otherwise the session would be back after a restart. */
   async #end(session: Session, res: ServerResponse): Promise<void> {
     const { gateway } = this.#options;
     await gateway.end(session, 'the client ended the session');
@@ -213,8 +213,8 @@ export class LegacySessions {
   }
 
   /**
-   * Clients answer a question once. So an answer is accepted when it is stored, or kept until it can be; and one to a question that
-   * is not known here goes to the gateway that has the session, which may have asked.
+   * Clients answer a question once. So an answer is accepted once it is stored, or kept until it can be; an answer to a question that
+   * is unknown here goes to the gateway that owns the session, which may have asked.
    */
   async #answered(
     { session, transport, peer }: Served,
@@ -225,7 +225,7 @@ export class LegacySessions {
     const { gateway } = this.#options;
     const method = peer.askedWith(answer.id);
     if (method === undefined && gateway.mayHaveLost) {
-      // It learns whether that is so as soon as the database can be reached. While nobody can reach it, nobody has taken the session.
+      // Ownership is known again once the database is reachable. Until then, no other gateway can have taken the session.
       await whenStored([session]).catch(() => gateway.certain());
       if (session.ended) {
         const served = await this.#restore(session.id, whom);
@@ -235,7 +235,7 @@ export class LegacySessions {
     }
     transport.onmessage(answer);
     if (method !== undefined && method !== 'ping') {
-      // By then the answer is in the queue of the store. If that fails, it is kept for the next try, or is asked for again.
+      // By then the answer is queued in the store. If the write fails, it is retried, or the question is asked again.
       await nextTurn();
       await whenStored([session]).catch((error: unknown) => {
         gateway.log.debug('answer_not_stored_yet', { sessionId: session.id, error: messageOf(error) });

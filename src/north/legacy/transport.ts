@@ -32,40 +32,40 @@ const RETRY_MS = 1000;
 const MAX_MISSED = 100;
 
 interface LegacyTransportOptions {
-  /** Whether another gateway may have the session, so that nothing may be said in it. */
+  /** Whether another gateway may own the session, so that nothing may be sent. */
   isInDoubt?: () => boolean;
-  /** Whether the client understands events without content. */
+  /** Whether the client supports events without content. */
   primesStreams: boolean;
-  /** The error for requests of an earlier run of the program, if the session was begun in one. */
+  /** The error for requests from before a restart, if the session is restored. */
   lost?: string | undefined;
 }
 
 /** The answer to one POST, or a standing GET stream (which waits for no reply). */
 interface Stream {
   transport: LegacyTransport;
-  /** Which stream it is, once it is one. */
+  /** The id of the stream, once it is an SSE stream. */
   id: string | undefined;
   requests: RequestId[];
-  /** Where it is written to; absent while the client is away. */
+  /** The current response; absent while the client is disconnected. */
   res: ServerResponse | undefined;
-  /** How many requests of the POST are not answered yet. */
+  /** The number of unanswered requests of the POST. */
   unanswered: number;
-  /** Replies held back until all are there, as JSON, as long as it is not a stream. */
+  /** Replies as JSON, held back until all are complete, while it is not a stream. */
   replies: string[];
   isBatch: boolean;
   /** The exchanges whose replies were written to `res`. */
   answered: Exchange[];
 }
 
-/** A request of the client that is not answered yet. */
+/** An open request of the client. */
 interface OpenRequest {
   stream: Stream;
   exchange: Exchange | undefined;
 }
 
 /**
- * Streamable HTTP for one session of an initialize-based client. Everything is written at once to the response of the
- * request it belongs to, so it is known whether the client was still there to take it.
+ * Streamable HTTP for one session of a legacy client. Everything is written immediately to the response of the
+ * request it belongs to, so it is known whether the client was still connected.
  */
 export class LegacyTransport implements Carrier {
   /** The answers that become streams if they take long. */
@@ -73,7 +73,7 @@ export class LegacyTransport implements Carrier {
 
   onclose: () => void = () => {};
   onmessage: (message: Message) => void = () => {};
-  /** Called when the client does not come back for the reply to a request. */
+  /** Called when the client does not return for the reply to a request. */
   onRequestLeft: (id: RequestId) => void = () => {};
   readonly sessionId: string;
   /** Called when a stream opens, so that the session counts as used; the returned function is called when it ends. */
@@ -84,16 +84,16 @@ export class LegacyTransport implements Carrier {
   onStandingAgain: () => void = () => {};
   /** Called when such a stream breaks, before the exchanges are told that the client has left. */
   onUnreachable: (requests: Iterable<RequestId> | 'standing') => void = () => {};
-  /** Whether the program ends, and not the session. */
+  /** Whether the gateway shuts down, as opposed to the end of the session. */
   comesBack = false;
-  /** Whether another gateway has the session: the client must hear nothing more from this one. */
+  /** Whether another gateway owns the session: nothing more may be sent to the client. */
   isElsewhere = false;
   #closed = false;
   readonly #options: LegacyTransportOptions;
   readonly #replay = new ReplayBuffer();
   readonly #streams = new InFlight<Stream, Stream>();
   readonly #requests = new InFlight<RequestId, OpenRequest>();
-  /** Exchanges whose replies the client missed, by their streams: it may come back for the replies. */
+  /** Exchanges whose replies the client missed, by stream: it may return for them. */
   readonly #missed = new Map<string, Exchange[]>();
   #standing: Stream | undefined;
 
@@ -138,7 +138,7 @@ export class LegacyTransport implements Carrier {
       respondError(res, 400, INVALID_REQUEST, `request id ${stringifyExact(taken)} is already in use`, { id: taken });
       return;
     }
-    // A client that reuses the ids of requests that it left does not come back for those.
+    // A client that reuses the ids of abandoned requests will not return for those.
     for (const id of requests) if (this.#requests.has(id)) this.#giveUp(id);
     const stream = this.#newStream(requests, res, Array.isArray(body));
     for (const id of requests) this.#requests.add(id, { stream, exchange: undefined });
@@ -157,7 +157,7 @@ export class LegacyTransport implements Carrier {
     this.abandon(id);
   }
 
-  /** Ends the response of the standing stream; the client opens it again, with the token that it has by then. */
+  /** Ends the response of the standing stream; the client reopens it with its current token. */
   endStanding(): void {
     this.#standing?.res?.end();
   }
@@ -202,7 +202,7 @@ export class LegacyTransport implements Carrier {
     stream.res?.end();
     this.#attach(stream, res);
     for (const { id, data } of rest.events) res.write(frame(data, id));
-    // SDK 1 forgets where it was when the stream breaks again before it has received an event.
+    // SDK 1 loses its position if the stream breaks again before it receives an event.
     if (rest.events.length === 0) this.#prime(stream);
     const waiting = this.#waitingOn(stream);
     for (const id of waiting) this.#requests.get(id)?.exchange?.clientReturned();
@@ -215,7 +215,7 @@ export class LegacyTransport implements Carrier {
     return this.#streams.values().find((stream) => stream.id === id);
   }
 
-  /** The requests of a stream that are not answered yet. */
+  /** The unanswered requests of a stream. */
   #waitingOn(stream: Stream): RequestId[] {
     return stream.requests.filter((id) => this.#requests.get(id)?.stream === stream);
   }
@@ -229,7 +229,7 @@ export class LegacyTransport implements Carrier {
   }
 
   /**
-   * A stream of an earlier run of the program cannot be resumed. The standing stream begins anew; requests that were open
+   * A stream from before a restart cannot be resumed. The standing stream starts over; requests that were open
    * are answered with an error.
    */
   #getAfterRestart(lastEventId: string, res: ServerResponse): void {
@@ -246,7 +246,7 @@ export class LegacyTransport implements Carrier {
     this.#answerAll(requests, lost, res);
   }
 
-  /** A missed reply is not kept any more, but its result may be kept as a task. */
+  /** A missed reply is no longer kept, but its result may be kept as a task. */
   #answerLost(lastEventId: string, res: ServerResponse): void {
     const message = 'the client did not receive the reply in time; repeat the call to get its result';
     this.#answerAll(requestsNamedIn(lastEventId) ?? [], message, res);
@@ -337,7 +337,7 @@ export class LegacyTransport implements Carrier {
     else respondJson(res, 200, isBatch ? `[${replies.join()}]` : replies.join(), this.#sessionHeader);
   }
 
-  /** Tells the exchanges of a response whether their replies arrived, and that the client has left if it closes first. */
+  /** Reports to the exchanges whether their replies arrived, or that the client left if the response closes first. */
   #watch(stream: Stream, res: ServerResponse): void {
     const answered: Exchange[] = [];
     stream.answered = answered;
@@ -385,7 +385,7 @@ export class LegacyTransport implements Carrier {
   #attach(stream: Stream, res: ServerResponse): void {
     const resumed = stream.res !== res;
     stream.res = res;
-    // At once, even without an event: the client waits for the headers.
+    // Flushed immediately, because the client waits for the headers.
     res.writeHead(200, this.#headers()).flushHeaders();
     keepAlive(res);
     const release = this.onStreamOpen();
@@ -414,7 +414,7 @@ export class LegacyTransport implements Carrier {
     if (stream.res) writeEvent(stream.res, frame(data, id));
   }
 
-  /** The end of a stream is not the end of the session: its requests go on, and the client may come back for it. */
+  /** The end of a stream is not the end of the session: its requests continue, and the client may return. */
   #clientLeft(stream: Stream, res: ServerResponse): void {
     if (stream.res !== res) return;
     stream.res = undefined;
@@ -430,7 +430,7 @@ export class LegacyTransport implements Carrier {
     for (const id of waiting) this.#requests.get(id)?.exchange?.clientLeft({ resumable });
   }
 
-  /** Breaks all streams: the client comes back for what it does not get, here or at another gateway. */
+  /** Breaks all streams: the client resumes them, here or at another gateway. */
   #hangUp(): void {
     for (const stream of this.#streams.values()) {
       const { res } = stream;

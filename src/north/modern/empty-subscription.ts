@@ -5,7 +5,7 @@ import type { Message, RequestMessage } from '../message.ts';
 
 const FLAGS = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'];
 
-/** The messages that answer `subscriptions/listen`: the hub sends no notifications, so a subscription ends at once. */
+/** The messages that answer `subscriptions/listen`: the hub sends no notifications, so a subscription ends immediately. */
 export function emptySubscription({ id, params = {} }: RequestMessage, serverInfo: object): Message[] {
   if (!isFilter(params['notifications'])) {
     const message = "Invalid params: 'notifications' is required and must be a valid SubscriptionFilter";

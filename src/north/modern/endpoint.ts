@@ -1,4 +1,4 @@
-/** What clients without sessions are shown, and how requests and results of their version look. */
+/** The endpoint that modern clients see, and the form of requests and results in their version. */
 
 import { ENVELOPE_KEYS, SERVER_INFO_KEY } from '../../lib/protocol.ts';
 import { metaOf, withoutKeys } from '../../lib/meta.ts';
@@ -31,7 +31,7 @@ export interface ModernEndpoint {
   onNotification(method: string, params: Params | undefined): void;
 }
 
-/** Requests of the older protocol: a client without sessions must not find them here. */
+/** Requests of the legacy protocol, which modern clients must not find here. */
 const GONE_METHODS: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -45,7 +45,7 @@ const GONE_METHODS: ReadonlySet<string> = new Set([
   'roots/list',
 ]);
 
-/** Notifications of the older protocol, and those that end here. */
+/** Notifications of the legacy protocol, and those that the gateway handles itself. */
 const IGNORED_NOTIFICATIONS: ReadonlySet<string> = new Set([
   'notifications/initialized',
   'notifications/roots/list_changed',
@@ -58,7 +58,7 @@ const IGNORED_NOTIFICATIONS: ReadonlySet<string> = new Set([
 /** The code for a resource that was not found in the older protocol, and in this one. */
 const RESOURCE_NOT_FOUND = { before: -32002, now: INVALID_PARAMS };
 
-/** The result of a request, as it leaves. */
+/** The result of a request, as sent. */
 export function modernResult(endpoint: ModernEndpoint, request: ClientRequest): Promise<Params> {
   const { method } = request;
   if (GONE_METHODS.has(method)) return Promise.reject(new RpcError(METHOD_NOT_FOUND, 'Method not found'));
@@ -82,7 +82,7 @@ export function modernNotification(endpoint: ModernEndpoint, { method, params }:
   if (!IGNORED_NOTIFICATIONS.has(method)) endpoint.onNotification(method, params && withoutIntroduction(params));
 }
 
-/** What belongs to the wire, and not to the notification. */
+/** Removes the client description, which belongs to the wire. */
 function withoutIntroduction(params: Params): Params {
   const { _meta, ...rest } = params;
   if (!isObject(_meta)) return params;
@@ -100,7 +100,7 @@ function modernCall(request: ClientRequest): ModernCall {
   return { request, params: own, client, state, answers: answersIn(inputResponses) };
 }
 
-/** Answers are objects; a client that sends whole requests or responses instead has not understood. */
+/** Answers are objects; whole requests or responses are invalid. */
 function answersIn(responses: unknown): Params | undefined {
   if (responses === undefined) return undefined;
   const given = Object.entries(isObject(responses) ? responses : {});
@@ -121,7 +121,7 @@ const CACHEABLE: ReadonlySet<string> = new Set([
   'server/discover',
 ]);
 
-/** A result with the fields that this version of the protocol wants in each, and without those that it does not have. */
+/** A result with the fields that this protocol version requires, and without those it does not have. */
 export function completed(method: string, given: Params, serverInfo: Params): Params {
   const resultType = given['resultType'] ?? 'complete';
   const result: Params = { ...given, resultType, _meta: withServer(given['_meta'], serverInfo) };

@@ -33,11 +33,11 @@ interface ModernOptions {
   gateway: Gateway;
   hub: Hub | undefined;
   mayRunCommands: boolean;
-  /** After how long a direct call is offered as a task to a client that takes tasks. */
+  /** After how long a direct call is offered as a task to a client that supports tasks. */
   taskAfterMs: number;
 }
 
-/** Clients without sessions over HTTP: each request stands alone, and belongs to a state of its sender. */
+/** Modern clients over HTTP: each request is independent and belongs to a state of its sender. */
 export class ModernRequests {
   readonly #options: ModernOptions;
   readonly #gateway: Gateway;
@@ -90,7 +90,7 @@ export class ModernRequests {
     for (const transport of this.#open.values()) transport.stop();
   }
 
-  /** Nothing waits where there is nothing to wait for. */
+  /** Avoids awaits on the fast path. */
   #answer(
     req: IncomingMessage,
     res: ServerResponse,
@@ -119,7 +119,7 @@ export class ModernRequests {
     return undefined;
   }
 
-  /** The same with access rules: the request is decided by its own token until it is answered. */
+  /** The same with access rules: the request's own token decides until it is answered. */
   async #answerRestricted(
     session: Session,
     req: IncomingMessage,
@@ -132,7 +132,7 @@ export class ModernRequests {
     try {
       const { transport, shown } = this.#begin(session, req, res, message, whom, begun);
       const endpoint = shown instanceof Promise ? await shown : shown;
-      // Another request may have come meanwhile.
+      // Another request may have arrived meanwhile.
       session.access?.use(whom.facts);
       answering = this.#answerAt(endpoint, transport, message);
     } finally {
@@ -149,7 +149,7 @@ export class ModernRequests {
     whom: Addressed,
     begun?: BegunRequest,
   ): { transport: RequestTransport; shown: ModernEndpoint | Promise<ModernEndpoint> } {
-    // Not before: another gateway may have the state, and then the request is forwarded.
+    // Not earlier: another gateway may own the state, and then the request is forwarded.
     const transport = new RequestTransport(res, this.#onOver, this.#isInDoubt);
     transport.session = session;
     this.#open.add(transport, transport);
@@ -160,7 +160,7 @@ export class ModernRequests {
     return { transport, shown };
   }
 
-  /** Nothing if the client has left meanwhile. */
+  /** Does nothing if the client has left meanwhile. */
   #answerAt(endpoint: ModernEndpoint, transport: RequestTransport, message: RequestMessage): Promise<void> | undefined {
     if (transport.over) return undefined;
     const request = new ClientRequest(message, transport, this.#gateway.settings.calls.onCancel);
@@ -208,7 +208,7 @@ export class ModernRequests {
   ): Promise<void> {
     if (view.kind !== 'hub') {
       const meta = metaOf(message.params ?? {});
-      // Clients do not name themselves in notifications: those belong to the state that was used last.
+      // Notifications do not name their client: they belong to the most recently used state.
       const isNameless = as === undefined && clientIn(meta).program === undefined;
       const latest = isNameless ? this.#gateway.latestState(principal, view) : undefined;
       const session = latest ?? (await this.#gateway.stateOf({ principal, view, name: stateOf(as, meta), facts }));
@@ -222,7 +222,7 @@ export class ModernRequests {
     res.writeHead(202).end();
   }
 
-  /** The session that has the task a request is about: another program of the same principal may have started it. */
+  /** The session of the task that a request refers to: another program of the same principal may have started it. */
   #ownerOf(own: Session, { method, params }: RequestMessage | NotificationMessage): Session | Promise<Session> {
     const taskId = method.startsWith('tasks/') ? params?.['taskId'] : undefined;
     if (typeof taskId !== 'string' || own.tasks.find(taskId) !== undefined) return own;
@@ -230,7 +230,7 @@ export class ModernRequests {
     return this.#gateway.otherStates(own).then((others) => others.find(has) ?? own);
   }
 
-  /** Tells of changes on a stream that stays open. */
+  /** Reports changes on a stream. */
   async #listen(res: ServerResponse, message: RequestMessage, whom: Addressed): Promise<void> {
     const { principal, facts, view, as } = whom;
     const { id, params = {} } = message;
@@ -271,7 +271,7 @@ export class ModernRequests {
 
   #hold(res: ServerResponse, session: Session, stop: () => void): void {
     this.#listening.set(res, session);
-    // What it may hear of is decided by the token with which it listens; it listens again with the one that it has now.
+    // The token of the stream decides what it may see; the client reopens it with its current token.
     const onAccessChanged = (): void => void res.end();
     session.onAccessChanged.add(onAccessChanged);
     const over = (): void => {
@@ -284,7 +284,7 @@ export class ModernRequests {
   }
 }
 
-/** A request at work, which its own token decides: in its state, and in another state that has the task it is about. */
+/** An open request under the access of its own token: in its state, and in the state of the task it refers to. */
 class BegunRequest {
   readonly #own: Session;
   readonly #facts: TokenFacts | undefined;

@@ -8,24 +8,24 @@ import { messageText } from '../kept-results.ts';
 import { METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { type OutgoingMessage, type RequestId } from '../message.ts';
 
-/** The HTTP status of errors for which the specification names one. */
+/** The HTTP status that the specification assigns to errors. */
 const STATUS: Record<number, number> = { [METHOD_NOT_FOUND]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
 
 export function statusOf(code: number, otherwise: number): number {
   return STATUS[code] ?? otherwise;
 }
 
-/** The response to one request of a client without sessions: plain JSON, or a stream if anything is sent before the reply. */
+/** The response to one request of a modern client: plain JSON, or a stream if anything is sent before the reply. */
 export class RequestTransport implements Carrier {
   readonly #res: ServerResponse;
   readonly #isInDoubt: () => boolean;
   #exchange: Exchange | undefined;
-  /** Whose request it is, once that is known. */
+  /** The session of the request, once known. */
   session: Session | undefined;
 
   /**
-   * `onOver` is called when the answer is out, or the client gone. While it is in doubt whether another gateway has the session,
-   * nothing may be said.
+   * `onOver` is called when the answer is sent or the client has left. While it is uncertain whether another gateway owns the session,
+   * nothing may be sent.
    */
   constructor(res: ServerResponse, onOver: (transport: RequestTransport) => void, isInDoubt = () => false) {
     this.#res = res;
@@ -70,23 +70,23 @@ export class RequestTransport implements Carrier {
     respondJson(res, 'error' in message ? statusOf(message.error.code, 200) : 200, messageText(message));
   }
 
-  /** Another gateway has the session: the client must hear nothing more from this one. */
+  /** Another gateway owns the session: nothing more may be sent to the client. */
   hangUp(): void {
     this.#res.destroy();
   }
 
-  /** The program ends. */
+  /** The gateway shuts down. */
   stop(): void {
-    // A reply that is on its way through another gateway may arrive without a word to this one.
+    // A reply sent through another gateway may arrive without a confirmation.
     if (this.#exchange && this.over) this.#exchange.mayHaveArrived = true;
     this.#exchange?.clientLeft();
-    // Whatever goes out now is not its reply.
+    // Messages sent from now on are not its reply.
     this.#exchange = undefined;
     if (this.#res.headersSent) this.#res.end();
     else respondError(this.#res, 503, -32000, 'the gateway is shutting down; try again later');
   }
 
-  /** Whether the response is complete, or its client gone. */
+  /** Whether the response is complete, or its client has left. */
   get over(): boolean {
     return this.#res.writableEnded || this.#res.destroyed;
   }

@@ -1,4 +1,4 @@
-/** Whether a POST of a client without sessions is a valid request or notification, and what is wrong with it if not. */
+/** Validates a POST of a modern client, and explains mistakes. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { isText } from '../../lib/exact-json.ts';
@@ -70,7 +70,7 @@ function validateRequest(headers: IncomingHttpHeaders, message: RequestMessage):
   return claimMistake(headers, message, String(meta[VERSION_KEY])) ?? { kind: 'valid', message };
 }
 
-/** The mistake in a request that says which version of the protocol it follows. */
+/** The mistake in a request that declares its protocol version. */
 function claimMistake(
   headers: IncomingHttpHeaders,
   { method, params }: RequestMessage,
@@ -109,7 +109,7 @@ function nameMistake(header: string | string[] | undefined, field: string, value
 
 const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/;
 
-/** The value of a header, which is encoded where it has characters that headers cannot have. */
+/** The decoded value of a header; values with characters that are not allowed in headers are encoded. */
 function decoded(header: string): string | undefined {
   if (!header.startsWith('=?base64?') || !header.endsWith('?=')) return header;
   const [, encoded] = ENCODED.exec(header) ?? [];
@@ -121,7 +121,7 @@ function decoded(header: string): string | undefined {
   }
 }
 
-/** A request that does not say, or not validly, which version of the protocol it follows. */
+/** A request that does not validly declare its protocol version. */
 function withoutClaim(
   headers: IncomingHttpHeaders,
   { method, params }: RequestMessage,
@@ -165,7 +165,7 @@ function validateNotification(headers: IncomingHttpHeaders, message: Notificatio
   return version === MODERN_VERSION ? { kind: 'valid', message } : unsupported(version);
 }
 
-/** Versions are dates, which sort as texts. */
+/** Versions are dates, which sort as strings. */
 function isModern(version: string | string[] | undefined): boolean {
   return typeof version === 'string' && version >= MODERN_VERSION;
 }

@@ -3,20 +3,20 @@ import type { ClientConnection } from '../http/addressed.ts';
 import type { RequestId } from '../message.ts';
 import { EventReader } from '../../core/event/reader.ts';
 
-/** At most so many windows of one state are remembered. */
+/** The limit on remembered windows per state. */
 const MAX_WINDOWS = 32;
 
-/** Longer ids are not looked at. */
+/** Longer ids are ignored. */
 const MAX_ID = 128;
 
-/** A session, as far as its readers matter. */
+/** The parts of a session that readers need. */
 interface Readable {
   events: { confuse(readers: EventReader[]): void; forget(reader: EventReader): void };
 }
 
 interface Window {
   reader: EventReader;
-  /** What stands before the number in the ids of its requests. */
+  /** The prefix of the number in its request ids. */
   prefix: string;
   /** The highest number so far. */
   last: number;
@@ -29,24 +29,24 @@ interface Window {
 
 /** How far parallel requests may be out of order when they arrive. */
 const OUT_OF_ORDER = 32;
-/** By how much they may be late. */
+/** How late they may be. */
 const LATE_MS = 2000;
-/** A request that came to another gateway may have waited there until the lease of a third had ended. */
+/** A forwarded request may have waited at another gateway until the lease of a third one ended. */
 const FORWARDED_LATE_MS = 15_000;
 
-/** One request, as far as it tells which window sent it. */
+/** The parts of a request that identify its window. */
 interface Sent {
   prefix: string;
-  /** NaN where the id does not end in a counter, but is random for example. */
+  /** NaN if the id does not end in a counter, for example if it is random. */
   number: number;
   connection: ClientConnection;
   at: number;
 }
 
 /**
- * Recognizes the windows of a client program, which say nothing about themselves: clients number their requests, so a request
- * belongs to the window whose last one had the number before. Connections alone tell little: clients drop idle ones after
- * seconds, and windows in the same process share them. A request that fits no window is taken for a new one, which gets recent
+ * Recognizes the windows of a client program, which do not identify themselves: clients number their requests, so a request
+ * belongs to the window whose last request had the number before. Connections alone are not enough: clients drop idle ones after
+ * seconds, and windows in the same process share them. A request that fits no window counts as a new one, which gets recent
  * events again rather than none.
  */
 export class Windows {
@@ -80,7 +80,7 @@ export class Windows {
   }
 }
 
-/** Forgets the window that was used longest ago; first those that may be programs which made one request and ended. */
+/** Forgets the least recently used window; first those that sent a single request and may have exited. */
 function forgetOne({ events }: Readable, windows: Window[]): void {
   const at = windows.findIndex((window) => !window.returned && isClosed(window));
   for (const { reader } of windows.splice(Math.max(0, at), 1)) events.forget(reader);
@@ -113,14 +113,14 @@ function isAhead(window: Window, sent: Sent): boolean {
   return prefix === sent.prefix && sent.number > last && sent.number <= last + OUT_OF_ORDER && !isClosed(window);
 }
 
-/** Where ids are no sequence, or some requests went elsewhere, the connection tells, if it is not shared. */
+/** If ids are not a sequence, or some requests went elsewhere, an unshared connection identifies the window. */
 function onConnection(windows: Window[], { prefix, number, connection }: Sent): Window | undefined {
   const [only, ...others] = windows.filter((each) => each.connection.deref() === connection);
   if (only === undefined || others.length > 0) return undefined;
   return Number.isNaN(number) || (only.prefix === prefix && only.last < number) ? only : undefined;
 }
 
-/** What came before its first request may still be on its way. */
+/** Requests before its first one may still arrive. */
 function newWindow({ prefix, number, connection, at }: Sent): Window {
   const last = Math.max(-1, number - OUT_OF_ORDER);
   const reader = new EventReader(at);
@@ -140,7 +140,7 @@ function advance(window: Window, { number, connection, at }: Sent, lateMs: numbe
 
 const WEAKLY = Symbol('weakly');
 
-/** One reference for each connection, since each request brings it along. */
+/** One weak reference per connection, because each request carries it. */
 function weakly(connection: ClientConnection & { [WEAKLY]?: WeakRef<ClientConnection> }): WeakRef<ClientConnection> {
   return (connection[WEAKLY] ??= new WeakRef<ClientConnection>(connection));
 }

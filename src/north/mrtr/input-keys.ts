@@ -13,13 +13,13 @@ const GATHER_MS = 25;
 type Owner = Parameters<InteractionRouter['of']>[0];
 
 /**
- * The open questions of tasks by the keys under which a client answers them. A key is the server's own where it has one, as
- * long as it stands for one question only: clients take a key that they have answered for done.
+ * The open questions of tasks by the keys under which a client answers them. A key is the server's own if it has one, as
+ * long as it identifies a single question: clients treat an answered key as done.
  */
 export class InputKeys {
   readonly #interactions: InteractionRouter;
   readonly #clock: Clock;
-  /** For each task which question each key stood for. */
+  /** The question that each key identified, by task. */
   readonly #meant = new Map<string, Map<string, string>>();
 
   constructor({ tasks, interactions, clock }: Pick<Session, 'tasks' | 'interactions' | 'clock'>) {
@@ -51,8 +51,8 @@ export class InputKeys {
   }
 
   /**
-   * Takes answers, unless `leavesOpen` wants their questions left to others. Answers to unknown keys are ignored, as the
-   * specification wants.
+   * Accepts answers, unless `leavesOpen` leaves their questions to others. Answers to unknown keys are ignored, as the
+   * specification requires.
    */
   async answer(
     owner: Owner,
@@ -62,7 +62,7 @@ export class InputKeys {
   ): Promise<void> {
     const asked = this.of(owner, capabilities);
     for (const [key, answer] of Object.entries(answers)) {
-      // A question that belongs to no call for certain may have been shown with another call, under its id.
+      // A question without a certain call may have been shown with another call, under its id.
       const question = asked.get(key) ?? this.#interactions.find(key);
       // It may have been answered elsewhere in the meantime.
       if (question === undefined || this.#interactions.find(question.id) === undefined) continue;

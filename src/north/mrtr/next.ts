@@ -7,7 +7,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Progress } from '../../core/ports.ts';
 import type { InputKeys } from './input-keys.ts';
 
-/** A request of a client that gets questions in place of the reply, and makes the same request again with the answers. */
+/** A request whose client gets questions instead of the reply, and repeats it with the answers. */
 interface RoundRequest {
   session: Session;
   exchange: Exchange;
@@ -55,7 +55,7 @@ export async function nextOf<Reason extends string>(
   });
 }
 
-/** Whether the client can answer something that the task waits for. */
+/** Whether the client can answer a question that the task waits for. */
 function asks({ session, keys, capabilities }: RoundRequest, taskId: string): boolean {
   return (
     keys.of({ taskId }, capabilities).size > 0 ||

@@ -4,7 +4,7 @@ import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { inputRequests } from '../asking/asking.ts';
 
-/** The result that asks questions, by the keys under which they are answered, in place of what `waiting` will bring. */
+/** The result with questions by key, instead of the final result of `waiting`. */
 export function inputRequired(
   key: string,
   questions: ReadonlyMap<string, Interaction>,
@@ -17,21 +17,21 @@ export function inputRequired(
   };
 }
 
-/** What waits for the client: a call that has become a task, or another request that is still open at the server. */
+/** What waits for the client: a call that has become a task, or another request that is open at the server. */
 export type WaitingWork = { task: string } | { request: string };
 
 /**
- * What a client without sessions carries from one round to the next: what waits for it, signed with the key of its session, so
- * that another client cannot use it and a changed one is refused.
+ * The state that a modern client carries between rounds: what waits for it, signed with the key of its session, so
+ * that another client cannot use it and modifications are detected.
  */
 function signState(key: string, waiting: WaitingWork | BoundState): string {
-  // Each round gets another one.
+  // Unique for each round.
   const once = randomBytes(6).toString('base64url');
   const payload = Buffer.from(JSON.stringify({ ...waiting, once })).toString('base64url');
   return `${payload}.${signature(key, payload).toString('base64url')}`;
 }
 
-/** The state of a server, and which server's it is: a request that any of several could answer goes on at that one. */
+/** The state of a server and its name: a request that any of several servers could answer continues there. */
 export interface BoundState {
   server: string;
   state: unknown;
@@ -54,7 +54,7 @@ export function readState(key: string, state: unknown): WaitingWork {
   throw new RpcError(INVALID_PARAMS, 'requestState is invalid; send the request again without requestState');
 }
 
-/** What was signed; `undefined` if it was not, or was changed. */
+/** The signed content; `undefined` if the signature is missing or invalid. */
 function verified(key: string, state: unknown): Record<string, unknown> | undefined {
   // Most requests have none.
   if (typeof state !== 'string') return undefined;
@@ -65,7 +65,7 @@ function verified(key: string, state: unknown): Record<string, unknown> | undefi
     more.length === 0 &&
     given.length === expected.length &&
     timingSafeEqual(given, expected) &&
-    // Another spelling of the same bytes was not signed by us.
+    // Another encoding of the same bytes was not signed by us.
     given.toString('base64url') === signed;
   if (!genuine) return undefined;
   const value: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());

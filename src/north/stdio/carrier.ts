@@ -10,7 +10,7 @@ import type { StdioWire } from './wire.ts';
 
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 
-/** How long a client that has closed its end may wait for answers. */
+/** How long to wait for answers after the client has closed its end. */
 const LAST_ANSWERS_MS = 2000;
 
 /** The wire, with the exchanges of its requests. */
@@ -21,7 +21,7 @@ export class StdioCarrier implements Carrier {
   readonly #wire: StdioWire;
   readonly #output: Writable;
   readonly #exchanges = new InFlight<RequestId, Exchange>();
-  /** Requests that have no answer yet. */
+  /** Open requests. */
   readonly #open = new Set<RequestId>();
   #onAllAnswered: () => void = () => {};
 
@@ -43,7 +43,7 @@ export class StdioCarrier implements Carrier {
   start(): void {
     this.#wire.onmessage = (message) => this.#received(message);
     this.#wire.onerror = (error) => this.onerror(error);
-    // Requests that came just before are still answered.
+    // Requests that arrived just before are still answered.
     this.#wire.onend = () => void this.#allAnswered(LAST_ANSWERS_MS).then(() => this.close());
     this.#wire.onclose = () => {
       for (const exchange of this.#exchanges.values()) exchange.clientLeft();
@@ -73,14 +73,14 @@ export class StdioCarrier implements Carrier {
     if (answered !== undefined) this.abandon(answered);
   }
 
-  /** A client that does not read must not fill the memory. */
+  /** Disconnects a client that stops reading, to save memory. */
   #disconnectUnread(): void {
     this.onerror(new Error('the client stopped reading standard output and was disconnected'));
     this.#output.destroy();
     this.close();
   }
 
-  /** Resolves when every request has its answer, or the time is up. */
+  /** Resolves when every request is answered or the time has passed. */
   async #allAnswered(ms: number): Promise<void> {
     if (this.#open.size === 0) return;
     const answered = new Promise<void>((resolve) => {

@@ -12,7 +12,7 @@ import { OpenRequests } from '../open-requests.ts';
 import type { ClientPeer } from '../peer.ts';
 import type { StdioCarrier } from './carrier.ts';
 
-/** What the client on the wire is shown, in either era. */
+/** The endpoint for the client on the wire, in either era. */
 export interface StdioEndpoint {
   /** A peer for a client with a session. */
   legacy(): Promise<{ peer: ClientPeer; close: () => void }>;
@@ -36,7 +36,7 @@ export class StdioConnection {
   readonly #requests: OpenRequests;
   #era: 'undecided' | 'legacy' | 'modern' = 'undecided';
   #legacy: { peer: ClientPeer; close: () => void } | undefined;
-  /** Messages that came before the peer was there; their order matters. */
+  /** Messages that arrived before the peer was ready; their order matters. */
   #waiting: Message[] = [];
   #closed = false;
 
@@ -54,7 +54,7 @@ export class StdioConnection {
   receive(message: Message): void {
     if (this.#legacy !== undefined) this.#legacy.peer.receive(message);
     else if (this.#era === 'legacy') this.#waiting.push(message);
-    else if (!('method' in message)) this.#onMistake('a response to no request');
+    else if (!('method' in message)) this.#onMistake('a response to an unknown request');
     else if (isLegacy(message) && this.#era === 'undecided') void this.#beginLegacy(message);
     else if (isRequest(message)) this.#modernRequest(message);
     else this.#modernNotification(message);
@@ -133,14 +133,14 @@ export class StdioConnection {
   }
 }
 
-/** Whether a message belongs to the protocol with sessions: it does not introduce its client. */
+/** Whether a message belongs to the legacy protocol: it does not describe its client. */
 function isLegacy({ method, params }: RequestMessage | NotificationMessage): boolean {
   const meta = params?.['_meta'];
   if (!isObject(meta) || !(VERSION_KEY in meta)) return true;
   return method === 'initialize' && (metaMistake(meta) !== undefined || meta[VERSION_KEY] !== MODERN_VERSION);
 }
 
-/** What is wrong with a message without a session. The first request of a client gets more details. */
+/** The mistake in a modern message. The first request of a client gets more details. */
 function mistakeIn(
   { method, params = {} }: RequestMessage | NotificationMessage,
   isModern: boolean,

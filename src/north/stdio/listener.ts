@@ -29,7 +29,7 @@ const SESSION_ID = `${CONNECTION_SESSION}stdio`;
 /** A larger message ends the connection: without its id it cannot be answered. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
-/** The SDK starts a program, sends one of these to learn what it speaks, and starts it again for the client. */
+/** The SDK starts a program, sends one of these to detect its era, and starts it again for the client. */
 const PROBES = new Set(['server/discover', 'ping']);
 
 export interface StdioListener {
@@ -38,7 +38,7 @@ export interface StdioListener {
   close(): Promise<void>;
 }
 
-/** What the client is shown: all servers through the hub, one as it is, or several as one. */
+/** What the client sees: all servers through the hub, one natively, or several as one. */
 export type StdioView = { hub: Hub } | (({ server: string } | { group: string }) & NativeOptions);
 
 interface NativeOptions {
@@ -58,12 +58,12 @@ export async function listenOnStdio(
   shown: StdioView,
   streams: StdioStreams = { input: process.stdin, output: process.stdout },
 ): Promise<StdioListener> {
-  // A session that is still stored was not ended by its client, but with the program.
+  // A stored session ended with the process, not by its client.
   const view = viewOf(shown);
   const { session, isRestored } = await sessionIn(gateway, view);
-  // It ends with the connection, and not when it is idle.
+  // It ends with the connection, not when idle.
   session.presence.hold();
-  // While the client does not read, every waiting message adds a listener: these are no leak.
+  // While the client does not read, every waiting message adds a listener; this is not a leak.
   streams.output.setMaxListeners(0);
   const wire = new StdioWire(streams.input, streams.output, MAX_MESSAGE_BYTES);
   const carrier = new StdioCarrier(wire, streams.output);
@@ -79,7 +79,7 @@ export async function listenOnStdio(
   let used = !isRestored;
   carrier.onmessage = (message) => {
     used ||= 'method' in message && !PROBES.has(message.method);
-    // First of all, because the gateway tells servers which questions this client can answer.
+    // First, because the gateway declares to servers which questions this client can answer.
     if (isInitialize(message)) session.setOwner({ kind: 'client', client: clientRecord(message) });
     connection.receive(message);
   };
@@ -91,7 +91,7 @@ export async function listenOnStdio(
       session.calls.refuseOpen('the gateway is shutting down');
       await gateway.repliesSent();
       carrier.close();
-      // A program that was only probed leaves what an earlier run has stored to the next start.
+      // A process that was only probed leaves the stored session to the next start.
       if (used) await gateway.end(session, 'the client disconnected');
     },
   };
@@ -136,7 +136,7 @@ function endpointOf(shown: StdioView, gateway: Gateway, session: Session, carrie
   return nativeEndpoint({ gateway, session, carrier, view: nativeViewOf(shown), hub, taskAfterMs });
 }
 
-/** A name may be that of a server in one version of the config file, and that of a group in the next. */
+/** A name may belong to a server in one version of the config file and to a group in the next. */
 function sessionId(view: View): string {
   switch (view.kind) {
     case 'hub':

@@ -9,7 +9,7 @@ const NEWLINE = 0x0a;
 type OnWritten = (error?: Error) => void;
 
 /**
- * JSON-RPC over a pair of streams, one message a line. It answers a malformed request if its id can be read,
+ * JSON-RPC over a pair of streams, one message per line. It answers a malformed request if its id can be read,
  * because the client waits for that. Replies in one turn of the event loop are written together.
  */
 export class StdioWire {
@@ -24,7 +24,7 @@ export class StdioWire {
   /** The beginning of a message whose end has not arrived. */
   #begun: Buffer[] = [];
   #begunBytes = 0;
-  /** Messages that are written at the end of this turn, and what to tell then. */
+  /** Messages to write at the end of this turn, and their callbacks. */
   #unsent = '';
   #onWritten: OnWritten[] = [];
   #closed = false;
@@ -49,7 +49,7 @@ export class StdioWire {
     });
   }
 
-  /** `onWritten` is told when the message has been written, or why it could not be. */
+  /** `onWritten` is called when the message has been written, or with the error. */
   send(message: OutgoingMessage, onWritten: OnWritten = this.#reportError): void {
     if (this.#closed) {
       onWritten(new Error('the connection is closed'));
@@ -63,7 +63,7 @@ export class StdioWire {
     else if (isFirst) setImmediate(() => this.#flush());
   }
 
-  /** How much the client has not read. */
+  /** The bytes that the client has not read. */
   get unreadBytes(): number {
     return this.#output.writableLength + this.#unsent.length;
   }

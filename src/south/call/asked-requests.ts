@@ -15,13 +15,13 @@ interface PendingRequest {
   request: AskedRequest;
   key: string;
   taken: AbortController;
-  /** For a request of an earlier run of the program: the server cannot cancel it any more. */
+  /** For a request from before a restart, which the server can no longer cancel. */
   withdraw?: AbortController;
 }
 
 /**
  * Requests that a server sent for a native task and that have no answer yet. The server does not repeat them; but while it
- * knows our session, it accepts an answer by request id, also from the next run of the program.
+ * knows our session, it accepts an answer by request id, even after a restart.
  */
 export class AskedRequests {
   readonly #asked = new Map<RequestId, PendingRequest>();
@@ -43,7 +43,7 @@ export class AskedRequests {
     return [...this.#asked.values()].map(({ request }) => request);
   }
 
-  /** Restores requests of an earlier run of the program; those of a forgotten session are withdrawn. */
+  /** Restores requests after a restart; those of a forgotten session are withdrawn. */
   restore({ sessionId, asked = [] }: TaskResumePoint): void {
     for (const request of asked) {
       const key = keyOf(request, sessionId);
@@ -54,7 +54,7 @@ export class AskedRequests {
     }
   }
 
-  /** The task does not wait for input any more. */
+  /** The task no longer waits for input. */
   withdraw(): void {
     for (const { withdraw } of this.#asked.values()) withdraw?.abort();
   }
@@ -105,7 +105,7 @@ export class AskedRequests {
     try {
       await retryThroughDisconnects(this.#channel, call.signal, () => this.#channel.respond(request.id, response));
     } catch {
-      // The task is over or its server is gone, which the follower of the task reports.
+      // The task has ended or its server is lost, which the follower of the task reports.
     }
   }
 }

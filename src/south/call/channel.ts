@@ -16,19 +16,19 @@ import { pause } from './pause.ts';
 /** An attempt at a call: everything is decided about, and sent on, the same connection to the server. */
 export interface Attempt {
   readonly clock: Clock;
-  /** The tasks that the server offers to keep. */
+  /** The server's task support. */
   readonly offer: TaskOffer | undefined;
-  /** False once another connection has replaced this one, or the server is away. */
+  /** False once another connection has replaced this one, or the server is disconnected. */
   readonly isCurrent: boolean;
-  /** Throws `ServerUnavailable` when the connection is gone, or is lost before the server answers. */
+  /** Throws `ServerUnavailable` if the connection is lost before the server answers. */
   request(method: string, params: Record<string, unknown>, options?: RequestOptions): Promise<Record<string, unknown>>;
   /** The `_meta` that this server's protocol requires in a call, if any; `avoid` does not offer to take tasks. */
   callMeta(tasks: 'use' | 'avoid'): Record<string, unknown> | undefined;
   /** Whether this tool may, must or must not be asked to run as a task. */
   taskSupport(tool: string, signal?: StopSignal): Promise<'forbidden' | 'optional' | 'required'>;
-  /** The arguments that the tool expects as headers, too, as far as known. */
+  /** The arguments that the tool also expects as headers, if known. */
   paramHeaders(call: OutgoingCall): Record<string, string> | undefined;
-  /** Reads the list of tools again, which says what `paramHeaders` should be. */
+  /** Reads the tool list again, which determines `paramHeaders`. */
   rereadTools(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export interface Attempt {
 export interface CallChannel {
   /** Connects unless connected. Throws `ServerUnavailable` when the server cannot be reached. */
   attempt(): Promise<Attempt> | Attempt;
-  /** One request in an attempt of its own. */
+  /** One request in a separate attempt. */
   request(method: string, params: Record<string, unknown>, options?: RequestOptions): Promise<Record<string, unknown>>;
   question(question: IncomingQuestion): Promise<Answer>;
   /** Answers a request of the server that came over an earlier connection in the same session. */
@@ -47,7 +47,7 @@ export interface CallChannel {
   readonly pollTimeoutMs: number;
   readonly clock: Clock;
   readonly closed: boolean;
-  /** The id of our session with the server, where it has sessions. */
+  /** The id of our session with the server, if it has sessions. */
   readonly sessionId: string | undefined;
 }
 
@@ -75,7 +75,7 @@ export async function retryThroughDisconnects<T>(
       return await work();
     } catch (error) {
       const mayReturn = error instanceof ServerUnavailable && kinds.includes(error.kind) && !channel.closed;
-      // A server that waits for a person does not come back by itself.
+      // A server that waits for a sign-in does not come back on its own.
       if (!mayReturn || attempt > channel.reconnect.attempts || signInIn(error) !== undefined) throw error;
     }
     await pause(channel.clock, backoffDelay(attempt, channel.reconnect), signal);

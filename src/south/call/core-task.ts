@@ -54,7 +54,7 @@ export class CoreTask implements TaskKind {
     }
     if (task.status !== 'input_required') this.#asked?.withdraw();
     const ended = serverTaskEnded(task);
-    // A request from before the end may go on waiting: some servers look at the task only from time to time.
+    // A request from before the end may keep waiting: some servers check the task only now and then.
     if (ended ? !this.#sinceEnd : task.status === 'input_required' && this.news === undefined) this.#open(ended);
     if (ended && this.#outcome === undefined) {
       const { pollTimeoutMs, clock } = this.#channel;
@@ -82,7 +82,7 @@ export class CoreTask implements TaskKind {
   }
 
   #open(sinceEnd: boolean): void {
-    // There is a reply already.
+    // The outcome is already known.
     if (this.#outcome !== undefined) return;
     this.#fetching?.abort();
     this.#fetching = new AbortController();

@@ -15,7 +15,7 @@ interface PendingInput {
   withdraw: AbortController;
   /** When the server acknowledged the answer. */
   answeredAt?: number;
-  /** The server does not show the question any more. */
+  /** The server no longer shows the question. */
   gone: boolean;
   /** The server rejected the answer. */
   refused?: ErrorResponse;
@@ -83,7 +83,7 @@ export class ExtensionTask implements TaskKind {
     }
   }
 
-  /** Asks new questions, and withdraws those that the server does not ask any more. */
+  /** Asks new questions, and withdraws those that the server no longer asks. */
   #show(requests: Record<string, Record<string, unknown>>): void {
     for (const [key, asked] of this.#asked) {
       if (Object.hasOwn(requests, key)) continue;
@@ -98,7 +98,7 @@ export class ExtensionTask implements TaskKind {
     this.#live.call.onAllAsked?.();
   }
 
-  /** A key stands for one question for as long as the task lives; the acknowledged answer may take a while to show. */
+  /** A key identifies one question for the lifetime of the task; an acknowledged answer may take effect with a delay. */
   #recheck(
     key: string,
     request: Record<string, unknown>,
@@ -119,9 +119,9 @@ export class ExtensionTask implements TaskKind {
     const asked: PendingInput = { request, withdraw: new AbortController(), gone: false };
     this.#asked.set(key, asked);
     this.#answer(key, asked).catch((error: unknown) => {
-      // Withdrawn by us because the server does not ask it any more, or because the call is over.
+      // Withdrawn by us because the server no longer asks it, or because the call has ended.
       if (asked.withdraw.signal.aborted) return;
-      // The server may have gone on without the answer; only if it still asks, something is wrong.
+      // The server may have continued without the answer; it is an error only if it still asks.
       if (error instanceof ErrorResponse) asked.refused = error;
       else this.#trouble = error instanceof Error ? error : new Error(String(error));
       this.#ring();

@@ -19,13 +19,13 @@ const MIN_NEWS_MS = 50;
 const MAX_POLL_MS = 300_000;
 const CANCEL_TIMEOUT_MS = 5000;
 const CANCEL_LATE_MS = 120_000;
-/** In requests about a task, its id is the only parameter. */
+/** In task requests the id is the only parameter, so invalid params mean an unknown task. */
 const UNKNOWN_TASK = INVALID_PARAMS;
 /** How many times in a row a server may leave `tasks/get` unanswered. */
 const MAX_SILENCES = 3;
 
 /**
- * Follows a native task to its end. Polls at the server's interval, and at once when the server reports a change. A lost
+ * Follows a native task to its end. Polls at the server's interval, and immediately when the server reports a change. A lost
  * connection does not end the task: polling continues once the server is back.
  */
 export async function followServerTask(
@@ -71,7 +71,7 @@ export async function followServerTask(
       }
       const interval = Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.pollInterval ?? DEFAULT_POLL_MS));
       await pause(channel.clock, interval, call.signal, live.news, kind.news);
-      // A server that notifies about every poll must not cause endless polling.
+      // A server that sends a notification for every poll must not cause endless polling.
       await pause(channel.clock, Math.min(interval, asked + MIN_NEWS_MS - channel.clock.now()), call.signal);
       raw = undefined;
     }
@@ -87,14 +87,14 @@ export async function followServerTask(
   }
 }
 
-/** The server is there and has the task, but it cannot be followed to its end. */
+/** The server is reachable and has the task, but the task cannot be followed to its end. */
 function isAstray(error: unknown): boolean {
   if (error instanceof ErrorResponse) return error.code !== UNKNOWN_TASK && error.code !== METHOD_NOT_FOUND;
   // After the sign-in the task is followed again.
   return !(error instanceof ServerUnavailable) && signInIn(error) === undefined;
 }
 
-/** Cancels without waiting: a server that is away gets the cancellation when it is back. */
+/** Cancels without waiting: a disconnected server gets the cancellation when it is back. */
 async function cancel(channel: CallChannel, taskId: string): Promise<void> {
   const send = async (): Promise<void> => {
     const attempt = await channel.attempt();
@@ -102,7 +102,7 @@ async function cancel(channel: CallChannel, taskId: string): Promise<void> {
     await attempt.request('tasks/cancel', { taskId }, { timeoutMs: CANCEL_TIMEOUT_MS });
   };
   await send().catch((error: unknown) => {
-    // Any other error means that the task has ended or cannot be cancelled: the call is over all the same.
+    // Any other error means that the task has ended or cannot be cancelled: the call has ended anyway.
     if (!(error instanceof ServerUnavailable) || channel.closed) return;
     const late = timeoutSignal(CANCEL_LATE_MS, channel.clock);
     retryThroughDisconnects(channel, late.signal, send)
@@ -118,7 +118,7 @@ async function tellEnd(channel: CallChannel, call: OutgoingCall, taskId: string)
     const raw = await channel.request('tasks/get', { taskId }, { signal, timeoutMs: channel.pollTimeoutMs });
     onTask(readServerTask(raw, 'tasks/get'));
   } catch {
-    // Some servers forget a task once its result was fetched; the outcome counts all the same.
+    // Some servers forget a task once its result was fetched; the outcome is still valid.
   }
 }
 

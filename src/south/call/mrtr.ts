@@ -7,7 +7,7 @@ import { ProtocolViolation } from '../server-task.ts';
 import type { CallChannel } from './channel.ts';
 import type { InputRequired } from './resume-point.ts';
 
-/** A server that asks more often is taken for broken. */
+/** A server that asks more often counts as broken. */
 export const MAX_ROUNDS = 100;
 
 export function isInputRequired(result: Record<string, unknown>): result is Record<string, unknown> & InputRequired {
@@ -20,13 +20,13 @@ export interface AnsweredRound {
   taken: AbortController;
 }
 
-/** The request that asks in rounds. */
+/** A request with MRTR rounds. */
 interface AskingRequest {
   id: string;
   signal: StopSignal;
 }
 
-/** Sends a request that is no tool call, and again with the answers each time the server asks. */
+/** Sends a request other than a tool call, and resends it with the answers each time the server asks. */
 export async function sendInRounds(
   request: AskingRequest,
   channel: CallChannel,
@@ -63,7 +63,7 @@ export async function answerRound(
   const fate = { callId: call.id, withdrawn, taken: taken.signal };
   try {
     const answers = asked.map(async ([key, request]) => [key, await answerOne(request, { ...fate, key }, channel)]);
-    // A question that waits for the next run of the program does not settle in this one.
+    // A question that is kept for the next process does not settle in this one.
     const all = await unlessAborted(Promise.all(answers), call.signal, () => new Error('the call was stopped'));
     const inputResponses: Record<string, unknown> = Object.fromEntries(all);
     const params = {
@@ -87,7 +87,7 @@ export function readInputRequests(value: unknown): Record<string, Record<string,
   return value as Record<string, Record<string, unknown>>;
 }
 
-/** What becomes of a question, and of its answer. */
+/** The signals and key of a question. */
 type Fate = Required<Pick<IncomingQuestion, 'key' | 'callId' | 'withdrawn' | 'taken'>>;
 
 export async function answerOne(

@@ -1,7 +1,7 @@
 import * as z from '../../lib/schema/kinds.ts';
 import { readStored } from '../../lib/stored.ts';
 
-/** Of the schema below. A migration converts the checkpoints that earlier versions have stored. */
+/** The version of the schema below. A migration converts the checkpoints of earlier versions. */
 const VERSION = 1;
 
 /** A request of the server. It waits for the answer to this request, and does not send it again. */

@@ -16,13 +16,13 @@ const STOPPED = 'the gateway was stopped before the server answered';
 const HEADER_MISMATCH = -32020;
 /** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
 const CREATION_GRACE_MS = 2000;
-/** The same where the server may also answer without a task; such a call is stopped only after that time. */
+/** The same if the server may also answer without a task; such a call is stopped only after this time. */
 const POSSIBLE_GRACE_MS = 1000;
-/** How long a round whose answers are on their way may still take when the program stops. */
+/** How long a round whose answers are being sent may still take at shutdown. */
 const ANSWERS_GRACE_MS = 1200;
 
 /**
- * Runs one tool call to its end. Servers respond in four ways: with the result, asking on the way if need be; with
+ * Runs one tool call to its end. Servers respond in four ways: with the result, possibly asking questions before; with
  * `input_required`, expecting the call again with the answers; or with a task of either generation.
  */
 export async function runCall(channel: CallChannel, live: RunningCall, from?: InputRequired): Promise<CallOutcome> {
@@ -49,11 +49,11 @@ export async function runCall(channel: CallChannel, live: RunningCall, from?: In
 function failureOf({ signal }: OutgoingCall, error: unknown): CallOutcome {
   if (!signal.aborted) return failure(error);
   if (signal.reason !== LEAVE_RUNNING) return { kind: 'error', error: { code: -32000, message: 'cancelled' } };
-  // A reply of the server before the program stopped still counts.
+  // A reply that arrived before the shutdown still counts.
   return error instanceof ErrorResponse ? failure(error) : { kind: 'lost', reason: STOPPED };
 }
 
-/** Nothing waits where there is nothing to wait for: a plain call on a connection that is up takes this way. */
+/** Avoids awaits: the fast path of a plain call on a live connection. */
 function sendFirst(channel: CallChannel, live: RunningCall): Promise<Reply> {
   const first = firstAttempt(channel, live.call);
   return first instanceof Promise
@@ -90,18 +90,18 @@ async function sendAnswers(channel: CallChannel, live: RunningCall, round: Input
     return sendOnce(attempt, call, { ...paramsOf(attempt, live), ...params }, checkpoint);
   };
   try {
-    // The server may be away; but a request that may have arrived is not sent twice.
+    // The server may be disconnected; but a request that may have arrived is not sent twice.
     const reply = await retryThroughDisconnects(channel, call.signal, send, ['unreachable']);
     taken.abort();
     return reply;
   } catch (error) {
-    // After a stop, the next run of the program sends the answers; after a sign-in, the next attempt.
+    // After a shutdown, the next process sends the answers; after a sign-in, the next attempt.
     if (call.signal.reason !== LEAVE_RUNNING && signInIn(error) === undefined) taken.abort();
     throw error;
   }
 }
 
-/** Between two rounds the server keeps no state of the call: it is all here. */
+/** Between two rounds the server keeps no state of the call; all of it is here. */
 async function answersTo(
   round: InputRequired,
   channel: CallChannel,
@@ -150,7 +150,7 @@ function firstAttempt(channel: CallChannel, call: OutgoingCall): Promise<FirstAt
     : { attempt, asTask: false };
 }
 
-/** With the extension, the server decides itself. */
+/** With the extension, the server decides. */
 const offersTasks = ({ offer }: Attempt): boolean => offer?.generation === 'core';
 
 /** Decides on the connection that will send the call whether to ask for a task. */
@@ -172,7 +172,7 @@ async function chosenAttempt(
 async function wantsTask(attempt: Attempt, call: OutgoingCall): Promise<boolean> {
   // A server that does not list its tools may still have them.
   const support = await attempt.taskSupport(call.tool, call.signal).catch((error: unknown) => {
-    // Core treats an unsent call as over: it must not be sent afterwards.
+    // The core treats an unsent call as ended: it must not be sent afterwards.
     if (error instanceof ServerUnavailable) throw error;
     return 'forbidden';
   });
@@ -188,7 +188,7 @@ function paramsOf(attempt: Attempt, { call, native: asTask }: RunningCall): Reco
   return params;
 }
 
-/** A server that rejects a header has not run the tool: reads the list of tools for the right headers and sends again. */
+/** A server that rejects a header has not run the tool: reads the tool list for the right headers and resends. */
 function sendWithHeaders(
   attempt: Attempt,
   call: OutgoingCall,
@@ -202,7 +202,7 @@ function sendWithHeaders(
   });
 }
 
-/** Where the server may answer with a task, or gets answers, an aborted call has a little time to hear of it. */
+/** If the server may answer with a task, or is being sent answers, an aborted call waits briefly for the response. */
 function sendWithGrace(
   attempt: Attempt,
   call: OutgoingCall,
@@ -248,7 +248,7 @@ async function withGrace<T>(
   }
 }
 
-/** A task of the extension in place of a result. */
+/** A task of the extension instead of a result. */
 function extensionTask(reply: Reply): Reply | undefined {
   if (reply['resultType'] !== 'task') return undefined;
   const { resultType: _resultType, _meta, ...task } = reply;

@@ -10,10 +10,10 @@ const MAX_EARLY = 100;
 /** A call that has not ended yet. */
 export interface RunningCall {
   readonly call: OutgoingCall;
-  /** An earlier run of the program began it. */
+  /** It is from before a restart. */
   readonly resumed: boolean;
   outcome?: Promise<unknown>;
-  /** The server keeps it as a task, or was asked to. */
+  /** The server runs it as a task, or was asked to. */
   native: boolean;
   /** The id of that task. */
   taskId?: string;
@@ -24,9 +24,9 @@ export interface RunningCall {
   ring: () => void;
   /** Present when requests of the server can also be answered later, by their ids. */
   asked?: (request: AskedRequest, withdrawn: AbortSignal) => Pick<IncomingQuestion, 'key' | 'taken'>;
-  /** The server has the answer to that request. */
+  /** The server has received the answer to this request. */
   answered?: (id: RequestId) => void;
-  /** Tasks that changed before this call knew the id of its own. */
+  /** Tasks that changed before this call knew its task id. */
   early?: Set<string>;
   readonly onEnd: (() => void)[];
 }
@@ -73,7 +73,7 @@ export class RunningCalls {
     return cancelled.flatMap(({ outcome }) => outcome ?? []);
   }
 
-  /** Resolves when the server knows that this call is cancelled; at once if it is not cancelled. */
+  /** Resolves when the server knows that this call is cancelled; immediately if it is not cancelled. */
   async cancelled(callId: string | undefined): Promise<void> {
     const live = callId === undefined ? undefined : this.#calls.get(callId);
     if (!live?.native || !live.call.signal.aborted) return;
@@ -82,7 +82,7 @@ export class RunningCalls {
     });
   }
 
-  /** The request that asked: by the task in the question, by the stream it came on, or the only one that can have asked. */
+  /** The request that asked: by the task in the question, by its stream, or the only possible one. */
   askerOf(params: Record<string, unknown>, stream: StreamTag): Asker {
     const taskId = relatedTask(params);
     if (taskId !== undefined) {
@@ -136,7 +136,7 @@ export class RunningCalls {
     return this.#calls.oldest?.key ?? [...this.#others.values()][0]?.id;
   }
 
-  /** How the question of a call outlives its connection. */
+  /** The fields that let a question of a call survive its connection. */
   asked(
     callId: string | undefined,
     request: AskedRequest,
@@ -162,7 +162,7 @@ export class RunningCalls {
     return tell !== undefined;
   }
 
-  /** The server says that a task changed. */
+  /** The server reports a change of a task. */
   taskChanged({ taskId }: Record<string, unknown>): void {
     if (typeof taskId !== 'string') return;
     const live = this.#ofTask(taskId);
@@ -177,7 +177,7 @@ export class RunningCalls {
     }
   }
 
-  /** Lets every call look at its task: it may have changed during a disconnect. */
+  /** Makes every call check its task, which may have changed during a disconnect. */
   ringAll(): void {
     for (const live of this.#calls.values()) live.ring();
   }

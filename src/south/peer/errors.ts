@@ -1,6 +1,6 @@
 import { ServerFailure } from '../../lib/server-failure.ts';
 
-/** The server answered a request with an error; code, message and data are those that it sent. */
+/** The server answered a request with an error; code, message and data are unchanged. */
 export class ErrorResponse extends Error {
   override readonly name = 'ErrorResponse';
   readonly code: number;
@@ -22,7 +22,7 @@ export class RequestTimeout extends ServerFailure {
 
 export const noAnswerWithin = (ms: number): string => `no MCP answer within ${ms} ms`;
 
-/** The connection was closed before the answer came, or while a question of the server was open. */
+/** The connection was closed before the answer arrived, or while a question of the server was open. */
 export class ConnectionClosed extends ServerFailure {
   constructor() {
     super('closed', 'Connection closed');

@@ -19,18 +19,18 @@ export interface IntroductionOptions {
   client: { name: string; version: string };
   capabilities: ClientCapabilities;
   timeoutMs: number;
-  /** How long a server may take to answer the request that finds out the protocol version. */
+  /** How long a server may take to answer the version probe. */
   probeMs: number;
   /** The server is known to have sessions. */
   knownOld: boolean;
-  /** The server is a child process: if it does not answer the probe, it is taken for one with sessions. */
+  /** The server is a child process: if it does not answer the probe, it counts as legacy. */
   isChild: boolean;
 }
 
-/** The request that finds out the protocol version got no answer. */
+/** The version probe got no answer. */
 export class ProbeFailed extends Error {}
 
-/** Introduces the client to the server: without a session if the server can do that, otherwise with `initialize`. */
+/** Negotiates with the server: without a session if the server supports that, otherwise with `initialize`. */
 export async function introduce(peer: Peer, options: IntroductionOptions): Promise<Introduction> {
   const discovered = options.knownOld ? undefined : await discover(peer, options);
   if (discovered === undefined) return initialize(peer, options);
@@ -53,7 +53,7 @@ async function initialize(peer: Peer, { client, capabilities, timeoutMs }: Intro
   return { protocolVersion, result };
 }
 
-/** The introduction of a server without sessions; `undefined` if it has sessions. */
+/** The `server/discover` result of a modern server; `undefined` for a legacy server. */
 async function discover(peer: Peer, options: IntroductionOptions): Promise<Record<string, unknown> | undefined> {
   const params = { _meta: envelopeOf(options) };
   for (let attempt = 1; ; attempt += 1) {
@@ -69,13 +69,13 @@ async function discover(peer: Peer, options: IntroductionOptions): Promise<Recor
       const supported = refused.code === UNSUPPORTED_VERSION ? versionsIn(refused.data) : [];
       const isModern = supported.some((version) => version >= MODERN_VERSION);
       if (!isModern) return undefined;
-      // It says that it speaks this version after all: once more.
+      // It claims to support this version after all: try once more.
       if (!supported.includes(MODERN_VERSION) || attempt > 1) throw refused;
     }
   }
 }
 
-/** The error that answers the probe; `undefined` if there was no answer, or none that tells the protocol version. */
+/** The error that answers the probe; `undefined` if there was no answer, or none that reveals the protocol version. */
 function toErrorResponse(error: unknown): ErrorResponse | undefined {
   if (error instanceof ErrorResponse) return error;
   if (!(error instanceof HttpRefusal) || error.isDenial || error.status >= 500) return undefined;

@@ -6,7 +6,7 @@ import type { Peer } from './peer.ts';
 
 const ACKNOWLEDGE_MS = 60_000;
 
-/** The changes that a server is asked to tell of. */
+/** The changes to subscribe to. */
 export interface ListenFilter {
   toolsListChanged?: boolean;
   resourcesListChanged?: boolean;
@@ -15,11 +15,11 @@ export interface ListenFilter {
   taskIds?: string[];
 }
 
-/** A stream on which a server without sessions tells of changes. */
+/** A subscription stream of a modern server. */
 export interface Listening {
-  /** The resources that the server tells of. */
+  /** The resources whose changes the server reports. */
   readonly uris: string[];
-  /** Resolves when the stream is over: closed by us, ended by the server as it should, or lost. */
+  /** Resolves when the stream ends: closed by us, ended properly by the server, or lost. */
   readonly closed: Promise<'closed' | 'ended' | 'lost'>;
   readonly close: () => void;
 }
@@ -42,7 +42,7 @@ export async function listen(
     () => 'ended' as const,
     () => (given.signal.aborted ? ('closed' as const) : ('lost' as const)),
   );
-  const before = ended.then(() => Promise.reject(new Error('the server ended the stream before it acknowledged it')));
+  const before = ended.then(() => Promise.reject(new Error('the server ended the stream before acknowledging it')));
   try {
     const honoured = await Promise.race([acknowledged.filter, before]);
     return { uris: urisIn(honoured), closed, close: () => close() };

@@ -21,7 +21,7 @@ type Params = Record<string, unknown>;
 
 const LISTEN = 'subscriptions/listen';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
-/** Notifications that exist only in the era with sessions. */
+/** Notifications that exist only in the legacy era. */
 const WITH_SESSIONS_ONLY = new Set([
   'notifications/initialized',
   'notifications/roots/list_changed',
@@ -29,7 +29,7 @@ const WITH_SESSIONS_ONLY = new Set([
   'notifications/elicitation/complete',
 ]);
 
-/** How a server introduced itself. */
+/** The result of the negotiation with a server. */
 export interface Introduction {
   protocolVersion: string;
   /** The result of `initialize` or `server/discover` as the server sent it. */
@@ -50,7 +50,7 @@ export interface PeerHandlers {
   notification: (notification: JSONRPCNotification, stream: StreamTag) => void;
 }
 
-/** A request without an answer yet. */
+/** An open request. */
 interface Pending {
   method: string;
   resolve: (result: Params) => void;
@@ -61,7 +61,7 @@ interface Pending {
 }
 
 /**
- * The client's side of JSON-RPC on a connection to a server: gives requests their ids and answers, and passes on requests
+ * The client side of JSON-RPC on a connection to a server: matches requests and answers, and passes on requests
  * and notifications of the server. Results and errors are passed on as the server sent them.
  */
 export class Peer {
@@ -73,12 +73,12 @@ export class Peer {
     },
     notification: () => {},
   };
-  /** How the server introduced itself; absent in a session that was taken over. */
+  /** The result of the negotiation; absent in a session that was taken over. */
   introduction: Introduction | undefined;
   #transport: ServerTransport | undefined;
   #lastId = -1;
   #idPrefix: string | undefined;
-  /** The `_meta` that goes along with everything, where the protocol has no sessions. */
+  /** The `_meta` of every message in the modern era. */
   #envelope: Params | undefined;
   readonly #pending = new InFlight<RequestId, Pending>();
   /** Requests of the server that have no answer yet. */
@@ -103,8 +103,8 @@ export class Peer {
   }
 
   /**
-   * For a session that an earlier run of the program began: no id of a request may be used twice in a session. A server that
-   * still works on a request of that time would answer it in place of ours.
+   * For a session from before a restart: request ids must be unique within a session. A server that
+   * still works on an earlier request would answer it instead of ours.
    */
   useFreshIds(): void {
     this.#idPrefix ??= `${randomBytes(6).toString('base64url')}.`;
@@ -119,7 +119,7 @@ export class Peer {
       try {
         this.#received(message, stream, transport);
       } catch (error) {
-        // Thrown inside a transport, it would end the program.
+        // Thrown inside a transport, it would crash the process.
         const what = 'method' in message ? message.method : 'a response';
         this.onerror?.(new Error(`${what} was not handled: ${messageOf(error)}`));
       }
@@ -132,7 +132,7 @@ export class Peer {
     await this.#transport?.close();
   }
 
-  /** Sends one request; result and error come back as the server sent them. */
+  /** Sends one request; result and error are returned unchanged. */
   request(method: string, params: Params | undefined, options: RequestOptions = {}): Promise<Params> {
     return this.send(this.nextId(), method, params, options);
   }
@@ -142,7 +142,7 @@ export class Peer {
     return this.#idPrefix === undefined ? this.#lastId : `${this.#idPrefix}${this.#lastId}`;
   }
 
-  /** Sends a request under an id of the caller. */
+  /** Sends a request with an id chosen by the caller. */
   send(id: RequestId, method: string, params: Params | undefined, options: RequestOptions): Promise<Params> {
     return new Promise((resolve, reject) => {
       const transport = this.#transport;
@@ -162,7 +162,7 @@ export class Peer {
     });
   }
 
-  /** Tells the server something. */
+  /** Sends a notification. */
   async notify(method: string, params?: Params): Promise<void> {
     if (this.isModern && WITH_SESSIONS_ONLY.has(method)) throw new Error(`the protocol of the server has no ${method}`);
     if (this.#transport === undefined) throw new ConnectionClosed();
@@ -170,7 +170,7 @@ export class Peer {
     await this.#transport.send({ jsonrpc: '2.0', method, ...(sent && { params: sent }) }, {});
   }
 
-  /** Resolves when the server acknowledges the stream for changes with this id, with the changes that it tells of. */
+  /** Resolves when the server acknowledges the subscription stream with this id, with the accepted filter. */
   onAcknowledged(id: RequestId): { filter: Promise<unknown>; forget: () => void } {
     const filter = new Promise<unknown>((resolve) => {
       this.#acknowledged.set(id, resolve);
@@ -183,7 +183,7 @@ export class Peer {
     return { ...params, _meta: { ...this.#envelope, ...metaOf(params ?? {}) } };
   }
 
-  /** The request is over for us. */
+  /** Removes an open request. */
   #take(id: RequestId): Pending | undefined {
     const pending = this.#pending.get(id);
     if (pending === undefined) return undefined;
@@ -193,7 +193,7 @@ export class Peer {
     return pending;
   }
 
-  /** Gives up a request, and tells the server. */
+  /** Cancels a request and notifies the server. */
   #cancel(id: RequestId, reason: unknown): void {
     const pending = this.#take(id);
     const transport = this.#transport;
@@ -251,7 +251,7 @@ export class Peer {
   #withdrawn({ requestId, reason }: Params): void {
     const id = requestId as RequestId;
     this.#incoming.get(id)?.abort(reason);
-    // A server on standard input and output ends a stream for changes like this.
+    // A stdio server ends a subscription stream like this.
     if (this.#pending.get(id)?.method === LISTEN) this.#take(id)?.reject(new Error('the server ended the stream'));
   }
 
@@ -259,7 +259,7 @@ export class Peer {
     const { id, method } = request;
     if (this.isModern) {
       // Without sessions, servers ask in their results.
-      this.onerror?.(new Error(`dropped a request of the server: its protocol has none (${method})`));
+      this.onerror?.(new Error(`dropped a request from the server: its protocol has no server requests (${method})`));
       return;
     }
     const withdrawn = new AbortController();
@@ -279,7 +279,7 @@ export class Peer {
       });
   }
 
-  /** The connection is over, and with it all requests in both directions. */
+  /** The connection has ended, and with it all requests in both directions. */
   #closed(transport: ServerTransport): void {
     if (this.#transport !== transport) return;
     this.#transport = undefined;
@@ -295,7 +295,7 @@ export class Peer {
   }
 }
 
-/** An error in answer to a request of the server. */
+/** The error response to a request of the server. */
 function failureOf(error: unknown): RpcFailure {
   return hasRpcCode(error) ? rpcFailure(error) : { code: INTERNAL_ERROR, message: messageOf(error) };
 }

@@ -2,14 +2,14 @@ import { isObject } from '../../lib/values.ts';
 
 type Result = Record<string, unknown>;
 
-/** A complete result, without its type, or one of another type as it is. Throws if the result cannot be used. */
+/** A complete result without its type, or an incomplete one unchanged. Throws if the result is unusable. */
 export function readResult(
   result: Result,
   method: string,
   { isModern, mayAsk }: { isModern: boolean; mayAsk: boolean },
 ): Result {
   const { resultType: type } = result;
-  // Before there were types, every result was complete.
+  // Without a type, a result is complete.
   if (type === undefined) return result;
   if (!isModern || type === 'complete') {
     const { resultType: _type, ...rest } = result;

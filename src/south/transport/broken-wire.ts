@@ -2,7 +2,7 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { ErrorResponse } from '../peer/errors.ts';
 import { ServerFailure, type ServerFailureKind } from '../../lib/server-failure.ts';
 
-/** In the data of an error that no server sent: the stream of the answer is over, and the answer did not come. */
+/** Marks a synthetic error: the response stream ended without the response. */
 const STREAM_LOST = 'meanwhile/stream-lost';
 
 /** A request or its response was lost on the network. */

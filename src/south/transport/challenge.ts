@@ -1,4 +1,4 @@
-/** What the `WWW-Authenticate` header of a refused request says (RFC 9110, RFC 6750, RFC 9728). */
+/** Parses the `WWW-Authenticate` header of a refused request (RFC 9110, RFC 6750, RFC 9728). */
 
 import type { AuthChallenge } from '../../core/ports.ts';
 import type { HttpAnswer } from './http-pool.ts';
@@ -7,7 +7,7 @@ import type { HttpAnswer } from './http-pool.ts';
 const MAX_CHARS = 16_384;
 
 /**
- * How the server refused the request; `undefined` if it did not, or if it refuses something that no token changes. A 403 is about
+ * How the server refused the request; `undefined` if it did not, or if no token can change the refusal. A 403 concerns
  * tokens only if it says so.
  */
 export function challengeIn({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): AuthChallenge | undefined {
@@ -24,7 +24,7 @@ export function challengeIn({ status, headers }: Pick<HttpAnswer, 'status' | 'he
   };
 }
 
-/** `scheme`, or `name=value`, each with what separates it from the one before. */
+/** `scheme` or `name=value`, each with the separator before it. */
 const PART = /[\s,]*([!#$%&'*+.^_`|~\w-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*)))?/y;
 
 /** The parameters of the first challenge for bearer tokens; their names in lower case. */
@@ -36,7 +36,7 @@ function bearerParameters(header: string): Record<string, string> | undefined {
     const [, name = '', quoted, plain] = part;
     const value = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1');
     if (value === undefined) {
-      // Another scheme begins.
+      // Another scheme starts.
       if (found !== undefined) return found;
       if (name.toLowerCase() === 'bearer') found = {};
     } else if (found !== undefined) found[name.toLowerCase()] ??= value;

@@ -1,4 +1,4 @@
-/** Prevents connections of servers that clients added to addresses that are not allowed. */
+/** Keeps client-added servers from connecting to addresses that are not allowed. */
 
 import { lookup as lookupOnce } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';

@@ -20,7 +20,7 @@ import type { ServerTransport } from './transport.ts';
 const GRACE_MS = 1000;
 /** Processes that the child started outside its group may hold its pipes open. */
 const PIPES_MS = 250;
-/** How many lines are kept to choose the last words from. */
+/** How many lines of output are kept to explain an exit. */
 const LAST_LINES = 40;
 const NOISE_SHOWN = 200;
 /** How much is queued for a child that does not read; beyond, the child is killed. */
@@ -30,7 +30,7 @@ const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 export type ChildStream = 'stderr' | 'stdout';
 
 /**
- * A server as a child process in a process group of its own, so that the processes that it starts end with it. Its
+ * A server as a child process in its own process group, so that the processes that it starts end with it. Its
  * standard error is always read: a full pipe would stop the child.
  */
 export class ChildTransport implements ServerTransport {
@@ -44,10 +44,10 @@ export class ChildTransport implements ServerTransport {
   #child: ChildProcess | undefined;
   #closing = false;
   #lastWords: string[] = [];
-  /** The first line on standard output that was no message. */
+  /** The first line on standard output that was not a message. */
   #stray: string | undefined;
   #killedBecause: string | undefined;
-  /** How the process ended, if it did so without being asked. */
+  /** How the process ended, if it was not stopped by us. */
   #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
@@ -78,7 +78,7 @@ export class ChildTransport implements ServerTransport {
     });
     child.on('error', (error) => this.onerror?.(error));
     child.stdin.on('error', (error) => this.onerror?.(error));
-    // Every message that waits to be written listens; that is many, not a leak.
+    // Each message that waits to be written adds a listener; many listeners are not a leak.
     child.stdin.setMaxListeners(0);
     child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
     onLines(child.stderr, (line) => {

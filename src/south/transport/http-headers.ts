@@ -1,7 +1,7 @@
-/** Headers of the connection itself, which are not ours to choose. */
+/** Connection headers, which the config cannot set. */
 const OF_CONNECTION = new Set(['connection', 'content-length', 'expect', 'keep-alive', 'transfer-encoding', 'upgrade']);
 
-/** The headers that go along with every request, from the config: names in lower case, and the user in the URL. */
+/** The configured headers of every request, with lowercase names, and the credentials of the URL. */
 export function configuredHeaders(
   { username, password }: URL,
   given: Record<string, string> = {},
@@ -13,5 +13,5 @@ export function configuredHeaders(
   return { authorization: `Basic ${Buffer.from(user).toString('base64')}`, ...headers };
 }
 
-/** For servers that cannot take several requests on a connection. */
+/** For servers that do not support several requests per connection. */
 const isClose = (name: string, value: string): boolean => name === 'connection' && value.toLowerCase() === 'close';

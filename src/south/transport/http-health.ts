@@ -3,11 +3,11 @@ import { Unreachable } from './broken-wire.ts';
 import type { HttpAnswer, HttpExchange } from './http-pool.ts';
 import { networkFailure } from './network-failure.ts';
 
-/** How an HTTP transport reports by itself that something is wrong with the server. */
+/** How an HTTP transport reports problems with the server. */
 export interface HttpHealth {
   /** Certain: nothing listens there any more, or the server has forgotten our session. */
   onLost: (failure: ServerFailure) => void;
-  /** A connection broke: worth asking whether the server is still there. */
+  /** A connection broke: worth checking whether the server is alive. */
   onDoubt: (reason: string) => void;
 }
 

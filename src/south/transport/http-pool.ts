@@ -8,11 +8,11 @@ export interface HttpRequest {
   method: 'GET' | 'POST' | 'DELETE';
   headers: Record<string, string>;
   body?: Buffer;
-  /** The request is being written: the server may have it. */
+  /** The request is being written: the server may receive it. */
   onSent?: (() => void) | undefined;
 }
 
-/** Requests to one server. They wait once so many are open. */
+/** Requests to one server. Requests beyond the limit wait. */
 export class HttpPool {
   readonly #connections: HttpConnections;
   readonly #limit: number;
@@ -37,7 +37,7 @@ export class HttpPool {
     return exchange;
   }
 
-  /** Gives up all requests. */
+  /** Aborts all requests. */
   abort(): void {
     this.#waiting = [];
     for (const exchange of this.#exchanges.values()) exchange.abort();
@@ -48,7 +48,7 @@ export class HttpPool {
     this.#connections.release();
   }
 
-  /** Nothing more is sent soon: connections that are idle go at once. */
+  /** Closes idle connections now, because nothing more will be sent soon. */
   closeIdle(): void {
     this.#connections.closeIdle();
   }
@@ -79,25 +79,25 @@ export interface HttpAnswer {
 }
 
 export interface HttpBody {
-  /** All of it, if it has come already, and in one piece. */
+  /** The whole body, if it has arrived in one piece. */
   readonly whole: Buffer | undefined;
-  /** Everything that comes, and that has come already. */
+  /** Reads everything, including what has already arrived. */
   read(reader: BodyReader): void;
-  /** Reads the rest so that the connection can be used again, unless that is much or takes long. */
+  /** Reads the rest so that the connection can be reused, unless it is large or slow. */
   discard(): void;
   abort(): void;
 }
 
 export interface BodyReader {
   onData: (chunk: Buffer) => void;
-  /** The body is over: complete, or with the reason why not. */
+  /** The body has ended: complete, or with the reason why not. */
   onClose: (error: Error | undefined) => void;
 }
 
-/** How much of a body is read only to keep the connection, and for how long. */
+/** How much of a body is read just to reuse the connection, and for how long. */
 const MAX_DISCARDED_BYTES = 64 * 1024;
 const MAX_DISCARD_MS = 1000;
-/** How much of a body is kept for a reader that comes late; then the server has to wait. */
+/** How much of a body is buffered before there is a reader; then the server has to wait. */
 const MAX_EARLY_BYTES = 64 * 1024;
 
 /** One request and its response. */
@@ -108,7 +108,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   #state: 'waiting' | 'redirecting' | 'answered' | 'ended' = 'waiting';
   #redirectTo: URL | undefined;
   #reader: BodyReader | undefined;
-  /** What has come before there was a reader. */
+  /** Data that arrived before there was a reader. */
   #early: Buffer[] = [];
   #earlyBytes = 0;
   #error: Error | undefined;
@@ -118,7 +118,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   readonly #connections: HttpConnections;
   readonly #clock: Clock;
   #connection: HttpConnection | undefined;
-  /** Of the request on this connection, once it is written. */
+  /** The controller of the request, once it is written. */
   #controller: Dispatcher.DispatchController | undefined;
   readonly #onEnd: (wasOpen: boolean) => void;
 
@@ -137,7 +137,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     return this.#aborted;
   }
 
-  /** Whether the request was written, at least in part: the server may have it. */
+  /** Whether the request was written at least in part, so that the server may have received it. */
   get sent(): boolean {
     return this.#sent;
   }
@@ -157,7 +157,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     this.#connection?.dispatch({ path: pathname + search, method, headers, body }, this);
   }
 
-  /** Gives up the request, or the rest of its response. */
+  /** Aborts the request or the rest of its response. */
   abort(): void {
     if (this.#state === 'ended') return;
     this.#aborted = true;
@@ -170,7 +170,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     this.#early = [];
     this.#reader = reader;
     for (const chunk of early) {
-      // The reader may have had enough.
+      // The reader may have aborted.
       if (this.#state === 'ended' && !hasEnded) return;
       reader.onData(chunk);
     }
@@ -211,7 +211,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     this.#redirectTo = this.#redirectTo === undefined ? this.#redirection(status, headers) : undefined;
     if (this.#redirectTo !== undefined) {
       this.#state = 'redirecting';
-      // A body that did not come along may take arbitrarily long.
+      // A body that has not arrived yet may take arbitrarily long.
       setImmediate(() => this.#follow());
       return;
     }
@@ -236,7 +236,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   }
 
   onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
-    // The connection of a redirect that was given up.
+    // From the connection of an aborted redirect.
     if (controller !== this.#controller) return;
     // This is how undici reports a 101 with the headers of an upgrade.
     if (this.#state === 'waiting' && error.message === 'bad upgrade') this.#switched();
@@ -250,7 +250,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     this.#end(undefined);
   }
 
-  /** Sends the request to where it was redirected; `isRead`: the connection is free for that. */
+  /** Sends the request to the redirect target; `isRead`: the connection is free. */
   #follow({ isRead = false } = {}): void {
     const connection = this.#connection;
     if (this.#state !== 'redirecting' || this.#redirectTo === undefined || connection === undefined) return;

@@ -10,7 +10,7 @@ export class HttpRefusal extends ServerFailure {
   readonly status: number;
   readonly text: string;
 
-  /** Why no token can be had for the server, if that was tried. */
+  /** Why no token could be obtained for the server, if that was tried. */
   readonly #denied: string | undefined;
 
   constructor(status: number, origin: string, text: string, redirected: boolean, denied?: string) {
@@ -26,12 +26,12 @@ export class HttpRefusal extends ServerFailure {
     return isDenial(this.status);
   }
 
-  /** The server, or a proxy before it, is away or too busy for now. */
+  /** The server, or a proxy in front of it, is temporarily down or busy. */
   get isPassing(): boolean {
     return [429, 502, 503, 504].includes(this.status);
   }
 
-  /** The same as the answer to whatever is asked: then the address and the page do not matter. */
+  /** The failure for any request to this server, without address and body. */
   toAnyRequest(): ServerFailure {
     const said = errorIn(this.text);
     const details = [said, this.#denied].map((each) => (each === undefined ? '' : `: ${each}`)).join('');

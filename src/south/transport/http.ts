@@ -46,17 +46,17 @@ import type { SendOptions, ServerTransport, StreamTag } from './transport.ts';
  * arrive.
  */
 type Use = 'requests' | 'control' | 'streams';
-/** Requests wait for a free socket once so many are open. */
+/** The number of sockets; further requests wait for a free one. */
 const MAX_SOCKETS: Record<Use, number> = { requests: 256, control: 16, streams: 256 };
 /** Short requests, which must not wait behind long ones: pings, and requests about tasks. */
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
-/** These stay open; and an introduction leaves its socket to the stream for changes, so that it is open before the first call. */
+/** These stay open; `initialize` passes its socket on to the subscription stream, so that it is open before the first call. */
 const STREAMS = new Set(['initialize', 'subscriptions/listen']);
 /** Longer messages take several turns of the event loop. */
 const LARGE_TEXT = 1024 * 1024;
 /** How long a server may take to end a session. */
 const TERMINATE_MS = 1000;
-/** How much is queued for a server that accepts neither notifications nor responses; beyond, the connection is lost. */
+/** How much is queued for a server that accepts neither notifications nor responses; beyond that, the connection is lost. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
 /** The approximate memory of a waiting request besides its body. */
 const MESSAGE_OVERHEAD = 4096;
@@ -64,11 +64,11 @@ const MESSAGE_OVERHEAD = 4096;
 export interface HttpTransportOptions {
   clock: Clock;
   limit: MessageLimit;
-  /** A session that was begun before. */
+  /** An existing session. */
   sessionId?: string;
   /** The addresses that connections may go to; any if absent. */
   isAllowed?: AddressCheck | undefined;
-  /** Whose tokens requests carry; absent if the server has no accounts. */
+  /** The account whose tokens requests carry; absent if the server has no accounts. */
   account?: ConnectionAccount | undefined;
 }
 
@@ -77,7 +77,7 @@ export class HttpTransport implements ServerTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<ServerTransport['onmessage']>;
-  /** The server has taken the answer to a request of its own. */
+  /** The server has accepted the answer to one of its requests. */
   onanswered?: (id: RequestId) => void;
   readonly answers = new PendingAnswers();
   #sessionId: string | undefined;
@@ -86,7 +86,7 @@ export class HttpTransport implements ServerTransport {
   #token: string | undefined;
   /** The server refused the stream for messages that belong to no request: it may accept another token. */
   #standingRefused = false;
-  /** What is the same in every POST, until the session, the protocol version or the token changes. */
+  /** The common headers of all POSTs, until the session, the protocol version or the token changes. */
   #headersOfPosts: Record<string, string> | undefined;
   #closed = false;
   readonly #url: URL;
@@ -97,9 +97,9 @@ export class HttpTransport implements ServerTransport {
   readonly #isAllowed: AddressCheck | undefined;
   #undici: Undici | undefined;
   readonly #pools = new Map<Use, HttpPool>();
-  /** Notifications and answers leave in order: a server must not get an answer before the cancellation that came first. */
+  /** Notifications and answers are sent in order: an answer must not overtake an earlier cancellation. */
   #earlierSent: Promise<void> = Promise.resolve();
-  /** Bytes of notifications and answers that the server has not taken yet. */
+  /** The bytes of notifications and answers that the server has not accepted yet. */
   #unsent = 0;
   readonly #streams: ResponseStreams;
   readonly #requests: OpenHttpRequests;
@@ -130,14 +130,14 @@ export class HttpTransport implements ServerTransport {
         }),
       onUnanswered: (requestId, reason) => this.#unanswered(requestId, reason),
       onDoubt: (reason) => health.onDoubt(reason),
-      // Kept for a while as others are, those of thousands of new sessions would take memory, and time when they go.
+      // If kept alive, the connections of thousands of new sessions would cost memory, and time when they close.
       onNoStanding: () => this.#pools.get('streams')?.closeIdle(),
       onError: (error) => this.onerror?.(error),
     });
     this.#sessionId = sessionId;
   }
 
-  /** Loads undici: a program without servers over HTTP does not need it. */
+  /** Loads undici on demand: without HTTP servers it is not needed. */
   async start(): Promise<void> {
     this.#undici = await loadUndici();
   }
@@ -158,7 +158,7 @@ export class HttpTransport implements ServerTransport {
     if (this.#standingRefused) this.openStandingStream();
   }
 
-  /** With the token of the account, if there is one. `send` makes a new request each time. */
+  /** Sends with the account's token, if any. `send` creates a new request each time. */
   #authorized(send: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
     if (this.#account === undefined) return send();
     return sendAuthorized(this.#account, (token) => {
@@ -206,7 +206,7 @@ export class HttpTransport implements ServerTransport {
     return error;
   }
 
-  /** Receives the response to a request, if it has come already; otherwise returns a promise. */
+  /** Handles the response synchronously if it has arrived; otherwise returns a promise. */
   #answered(
     message: JSONRPCRequest,
     answer: HttpAnswer,
@@ -251,7 +251,7 @@ export class HttpTransport implements ServerTransport {
   async #receiveParts(request: JSONRPCRequest, body: HttpBody): Promise<void> {
     const text = await readText(body, this.#limit);
     const isLarge = text.length > LARGE_TEXT;
-    // To put the pieces together, to parse and to pass on takes a turn each: others wait no longer than for one of them.
+    // Joining, parsing and dispatching take a turn each, so that other work waits for only one of them.
     if (isLarge) await nextTurn();
     const parsed = parseJson(text);
     if (isLarge) await nextTurn();
@@ -292,7 +292,7 @@ export class HttpTransport implements ServerTransport {
     });
   }
 
-  /** A server that takes no notifications and no answers must not fill the memory with them. */
+  /** Limits the memory for a server that accepts no notifications and answers. */
   async #postCounted(message: JSONRPCMessage, options: SendOptions): Promise<HttpAnswer> {
     if (this.#unsent > MAX_UNSENT_BYTES) {
       const reason = `the server does not read its input: more than ${MAX_UNSENT_BYTES} bytes are waiting`;
@@ -358,16 +358,16 @@ export class HttpTransport implements ServerTransport {
     return this.sessionId === undefined ? [] : abandoned;
   }
 
-  /** The same, with the requests that the end of this transport leaves without an answer. */
+  /** The same, plus the requests that this transport leaves unanswered when it closes. */
   takeUnanswered(): RequestId[] {
     const unanswered = this.#requests.takeAll();
     return this.sessionId === undefined ? [] : unanswered;
   }
 
-  /** Ends the session on the server, as a client that leaves should. */
+  /** Ends the session on the server. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined || this.#closed) return;
-    // Sent once: a session that cannot be ended now expires by itself.
+    // Sent once: a session that cannot be ended now expires.
     const token = this.#account?.tokens.current();
     if (this.#account) this.#useToken(token instanceof Promise ? await token : token);
     const exchange = this.#request('control', 'DELETE', this.#commonHeaders('*/*'));
@@ -385,7 +385,7 @@ export class HttpTransport implements ServerTransport {
     this.#streams.close();
     const { anyWaits } = this.#requests;
     for (const pool of this.#pools.values()) pool.destroy();
-    // Requests that were not sent say so, before all that are open end.
+    // Unsent requests report that first, before all open requests end.
     if (anyWaits) await nextTurn();
     this.onclose?.();
   }
@@ -436,7 +436,7 @@ export class HttpTransport implements ServerTransport {
     const get = (): Promise<HttpAnswer> => {
       const headers = {
         ...this.#commonHeaders('text/event-stream'),
-        // Headers are written one byte for each character; the id is UTF-8.
+        // Headers are written with one byte per character; the id is UTF-8.
         ...(lastEventId !== undefined && { 'last-event-id': Buffer.from(lastEventId).toString('latin1') }),
       };
       if (request?.dropped) throw new Error('aborted');

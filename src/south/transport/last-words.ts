@@ -1,7 +1,7 @@
 const SHOWN_LINES = 5;
 const SHOWN_CHARS = 500;
 
-/** An error as programs end with it: `TypeError: …`, `requests.exceptions.ConnectionError: …`. */
+/** A final error line: `TypeError: …`, `requests.exceptions.ConnectionError: …`. */
 const NAMES_ERROR = /^(?:Uncaught |Fatal )?(?:[\w$]+\.)*[\w$]*(?:Error|Exception)\b.*: /i;
 
 /** The lines on standard error that say why a program ended; empty if there are none. */

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 const MAX_LINE = 8192;
 
-/** Calls back with each line of a stream. A line without end comes in pieces, so that it need not be held whole. */
+/** Calls back with each line of a stream. An endless line arrives in pieces, so that it need not be buffered whole. */
 export function onLines(stream: Readable, onLine: (line: string) => void): void {
   let rest = '';
   const cut = (line: string): string => {

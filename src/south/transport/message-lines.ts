@@ -1,7 +1,7 @@
 import type { MessageCounter, MessageLimit } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
 
-/** Cuts a stream of bytes into lines, however they arrive. A line that is too long is skipped, up to its end. */
+/** Splits a byte stream into lines. A line that is too long is skipped. */
 export class MessageLines {
   #rest: Buffer[] = [];
   #oversize: OversizeMessage | undefined;
@@ -40,7 +40,7 @@ export class MessageLines {
     else this.#oversize.append(piece);
   }
 
-  /** The line is not taken. */
+  /** Skips the current line. */
   #skip(...more: Buffer[]): void {
     this.#oversize = new OversizeMessage([...this.#rest, ...more], this.#counter.mistake);
     this.#rest = [];

@@ -15,7 +15,7 @@ export class MessageLimits {
     this.#bytes = bytes;
   }
 
-  /** All connections to a server share one. */
+  /** All connections to a server share one limit. */
   of(server: object): MessageLimit {
     const limit = this.#ofServers.get(server) ?? new MessageLimit(this.#bytes, this.#shared);
     this.#ofServers.set(server, limit);
@@ -99,12 +99,12 @@ export class MessageCounter {
     return this.#reserved;
   }
 
-  /** Why the last message was not taken. */
+  /** Why the last message was not accepted. */
   get mistake(): string {
     return this.#mistake;
   }
 
-  /** More of the message has come; false when that is too much. */
+  /** Counts another part of the message; false if it is too much. */
   add(size: number): boolean {
     this.#size += size;
     if (this.#size > this.#limit.bytes) {

@@ -3,12 +3,12 @@ import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import type { HttpExchange } from './http-pool.ts';
 
-/** How long a request that was cancelled before it was answered stays open, to see whether the server takes it after all. */
+/** How long a cancelled request stays open, to see whether the server accepts it after all. */
 const OVERTAKEN_MS = 1000;
 
 /** A request that has no answer yet. */
 export class OpenRequest {
-  /** How far it came: the server may have it once it was sent, and has it for certain once it has answered something. */
+  /** Its progress: after `sent` the server may have it; after `taken` it certainly has. */
   state: 'waiting' | 'sent' | 'taken' = 'waiting';
   /** The notification that cancels it, where it may have overtaken the request. */
   cancel?: JSONRPCMessage;
@@ -16,17 +16,17 @@ export class OpenRequest {
   exchange?: HttpExchange;
   dropped = false;
 
-  /** Gives up a request that is not wanted any more; its stream would otherwise stay open as long as the connection. */
+  /** Aborts an unwanted request; otherwise its stream would stay open as long as the connection. */
   drop(): void {
     this.dropped = true;
     this.exchange?.abort();
   }
 }
 
-/** Our requests over HTTP that have no answer yet. */
+/** Our open requests over HTTP. */
 export class OpenHttpRequests {
   readonly #open = new InFlight<RequestId, OpenRequest>();
-  /** Requests whose answers will not come, although the server may still work on them. */
+  /** Requests whose answers will not arrive although the server may still work on them. */
   readonly #abandoned = new Set<RequestId>();
   readonly #clock: Clock;
 
@@ -58,14 +58,14 @@ export class OpenHttpRequests {
     this.#open.delete(id);
   }
 
-  /** The answer will not come. */
+  /** The answer will not arrive. */
   abandon(id: RequestId): void {
     this.#open.delete(id);
     this.#abandoned.add(id);
   }
 
   /**
-   * Drops a request that waits for its connection; false if it may be sent already. Its cancellation would overtake it on
+   * Drops a request that waits for its connection; false if it may have been sent. Its cancellation would overtake it on
    * another connection: the server would ignore the cancellation, and run the request in vain.
    */
   dropUnsent(id: RequestId): boolean {
@@ -97,7 +97,7 @@ export class OpenHttpRequests {
     return [...new Set([...this.takeAbandoned(), ...this.#open.keys()])];
   }
 
-  /** The response is not wanted any more. */
+  /** The response is no longer wanted. */
   drop(id: RequestId): void {
     this.#open.get(id)?.drop();
     this.#open.delete(id);

@@ -4,17 +4,17 @@ import { isObject } from '../../lib/values.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 import type { ServerTransport } from './transport.ts';
 
-/** How much of a message that is too large is kept at either end: enough for its id and its method. */
+/** How much is kept of both ends of a message that is too large: enough for its id and method. */
 const KEPT = 1024;
 
 /** A message that was too large: its beginning and its end. */
 export class OversizeMessage {
   readonly #start: string;
   #end = '';
-  /** Why it was not taken. */
+  /** Why it was not accepted. */
   readonly mistake: string;
 
-  /** With all pieces that have come so far. */
+  /** `pieces`: everything that has arrived so far. */
   constructor(pieces: readonly (string | Buffer)[], mistake: string) {
     this.mistake = mistake;
     let start = '';
@@ -33,7 +33,7 @@ export class OversizeMessage {
     this.#end = copyOf((this.#end + endOf(piece)).slice(-KEPT));
   }
 
-  /** Its id and type, where they can be read: serializers write the short members before or after the long one. */
+  /** Its id and type, if they can be read: serializers write the short members before or after the long one. */
   about(): { id?: string | number; isRequest: boolean } {
     const { id, method } = { ...membersOf(FIRST.exec(this.#start)), ...membersOf(LAST.exec(this.#end)) };
     const named = typeof id === 'string' || typeof id === 'number' ? { id } : {};

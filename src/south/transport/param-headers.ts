@@ -58,7 +58,7 @@ export function headerDeclarations(schema: unknown): HeaderDeclaration[] {
   return annotations(schema).map(({ path, name }) => ({ path, name: String(name) }));
 }
 
-/** The headers of one call. Absent arguments, and those that are not simple values, have none. */
+/** The headers of one call. Absent and non-primitive arguments have none. */
 export function paramHeaders(declarations: HeaderDeclaration[], args: Record<string, unknown>): Record<string, string> {
   const headers = declarations.flatMap(({ path, name }) => {
     const value = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), args);

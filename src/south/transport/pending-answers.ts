@@ -1,4 +1,4 @@
-/** The answers to a server's own requests that are on their way to it; they arrive before the transport is closed. */
+/** Answers to a server's requests that are being sent; the transport waits for them before it closes. */
 export class PendingAnswers {
   readonly #pending = new Set<Promise<unknown>>();
 

@@ -5,7 +5,7 @@ import type { MessageLimit } from './message-size.ts';
 /** The body as text. */
 export function readText(body: HttpBody, limit: MessageLimit): Promise<string> {
   return new Promise<string>((resolve, reject) => {
-    // A text of several pieces is decoded as they come: a large one would take long at once.
+    // Pieces are decoded as they arrive: decoding a large text at once would block.
     const pieces: string[] = [];
     let last: Buffer | undefined;
     let decoder: StringDecoder | undefined;

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
 /**
- * Kills the process groups of our children when this process dies without a chance to do it itself. It is one small
+ * Kills the process groups of our children when this process dies abruptly. It is one small
  * shell that reads the groups from its standard input, and acts when that input ends with groups left on the list.
  */
 const SCRIPT = `
@@ -36,10 +36,10 @@ export function watchGroup(group: number): () => void {
 }
 
 function startShell(): ChildProcess {
-  // Its own group: a signal that a terminal sends to us must not take the watcher along.
+  // In its own group, so that a signal from the terminal does not kill the watcher.
   const child = spawn('sh', ['-c', SCRIPT], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
   child.on('error', () => {
-    // Without a shell the guarantee is only that of a clean exit.
+    // Without a shell, children are only killed on a clean exit.
     shell = undefined;
   });
   child.stdin?.on('error', () => {

@@ -12,7 +12,7 @@ import type { StreamTag } from './transport.ts';
 const RESUME_ATTEMPTS = 5;
 const RESUME_FIRST_MS = 300;
 const RESUME_MAX_MS = 30_000;
-/** A stream that held this long did not fail; its end is a fresh start. */
+/** A stream that lasted this long did not fail; its end resets the retries. */
 const STEADY_MS = 3000;
 
 /** A response stream: that of a POST, or the GET stream of a session. */
@@ -30,18 +30,18 @@ interface Stream extends StreamOwner {
   retryMs?: number;
 }
 
-/** The transport whose streams they are. */
+/** The transport that owns the streams. */
 export interface StreamHost {
   limit: MessageLimit;
   clock: Clock;
-  /** Opens a GET stream: that of the session, or the rest of a stream after an event. */
+  /** Opens a GET stream: the session's stream, or the rest of a stream after an event. */
   get: (lastEventId: string | undefined, request: OpenRequest | undefined) => Promise<HttpAnswer>;
   deliver: (message: JSONRPCMessage, stream: StreamTag) => void;
   /** A message was too large to be read. */
   onOversize: (message: OversizeMessage) => void;
   /** The stream has ended for good, without the response. */
   onUnanswered: (requestId: RequestId, reason: string) => void;
-  /** A stream broke: worth asking whether the server is still there. */
+  /** A stream broke: worth checking whether the server is alive. */
   onDoubt: (reason: string) => void;
   /** The server has no stream for messages that belong to no request. */
   onNoStanding: () => void;
@@ -74,7 +74,7 @@ export class ResponseStreams {
     this.#timers.clear();
   }
 
-  /** Opens a GET stream: that of the session, or the rest of a POST stream that broke. */
+  /** Opens a GET stream: the session's stream, or the rest of a broken POST stream. */
   #attach(stream: Stream, attempt: number): void {
     this.#host.get(stream.lastEventId, stream.request).then(
       (answer) => {
@@ -91,7 +91,7 @@ export class ResponseStreams {
         this.#over(stream, `HTTP ${answer.status}`);
       },
       (error: unknown) => {
-        // A person has to sign in first: only then the transport opens the stream again.
+        // A person must sign in first; then the transport reopens the stream.
         if (error instanceof SignInRequired) this.#over(stream, error.message);
         else this.#again(stream, attempt, (error as Error).message);
       },
@@ -117,7 +117,7 @@ export class ResponseStreams {
         if (this.#isUnwanted(stream)) return;
         if (stream.answered) return;
         if (endless !== undefined && stream.requestId !== undefined) {
-          // Resumed, it would send the same event again.
+          // A resumed stream would send the same event again.
           this.#over(stream, endless);
           return;
         }
@@ -142,7 +142,7 @@ export class ResponseStreams {
     this.#host.deliver(message, isUnasked ? 'no call' : stream.tag);
   }
 
-  /** Goes on with a broken stream where that is possible. */
+  /** Resumes a broken stream if possible. */
   #again(stream: Stream, attempt: number, reason: string): void {
     if (this.#isUnwanted(stream)) return;
     const isStanding = stream.requestId === undefined;

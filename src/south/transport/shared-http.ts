@@ -5,8 +5,8 @@ import { allowedLookup } from './checked-address.ts';
 const shared = new Map<string, HttpConnections>();
 
 /**
- * The connections to an origin that all sessions use: a request says everything that the server has to know, so 10,000
- * sessions need no connections of their own for their pings. Where addresses are checked, each user has its own.
+ * The connections to an origin that all sessions share: each request is self-contained, so 10,000
+ * sessions need no separate connections for their pings. If addresses are checked, each transport has its own.
  */
 export function sharedConnections(
   undici: Undici,
@@ -24,7 +24,7 @@ export function sharedConnections(
   return connections;
 }
 
-/** Connections of one user, to addresses that are allowed. */
+/** Separate connections, to allowed addresses only. */
 export function ownConnections(undici: Undici, origin: string, isAllowed: AddressCheck | undefined): HttpConnections {
   return new HttpConnections(undici, origin, isAllowed && { lookup: allowedLookup(isAllowed) });
 }

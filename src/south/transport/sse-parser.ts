@@ -11,17 +11,17 @@ export interface SseEvent {
 }
 
 export interface SseHandlers {
-  /** One event; those without content come too if they have an id. */
+  /** One event; events without content are included if they have an id. */
   onEvent: (event: SseEvent) => void;
   /** An event was skipped because it is too large. */
   onOversize: (message: OversizeMessage) => void;
-  /** An event that is too large does not end: nothing more should be fed. */
+  /** An event that is too large does not end: stop feeding. */
   onEndless: () => void;
   onRetry: (ms: number) => void;
 }
 
 export interface SseStreamHandlers extends Omit<SseHandlers, 'onEndless'> {
-  /** The stream is closed; `endless` is the reason if that was done because an event did not end. */
+  /** The stream is closed; `endless` is the reason if an event did not end. */
   onClose: (endless: string | undefined) => void;
 }
 
@@ -46,7 +46,7 @@ export function readEvents(body: HttpBody, limit: MessageLimit, { onClose, ...ha
 const DEFAULT_NAME = 'message';
 /** The memory of a line besides its text: a stream of empty lines takes memory, too. */
 const LINE_OVERHEAD = 8;
-/** How many times the size of the largest message is skipped in the hope that the event ends. */
+/** How many times the maximum message size is skipped while waiting for the end of an event. */
 const SKIPPED_AT_MOST = 6;
 
 interface Skipping {
@@ -56,7 +56,7 @@ interface Skipping {
   end: string;
 }
 
-/** Reads server-sent events from pieces of text. An event that is too large is skipped, up to its end. */
+/** Parses server-sent events from pieces of text. An event that is too large is skipped. */
 export class SseParser {
   /** Pieces of a line that is not complete. */
   #line: string[] = [];
@@ -80,18 +80,18 @@ export class SseParser {
     let text = given;
     if (this.#first) text = text.replace(/^\uFEFF/, '');
     this.#first = false;
-    // A line may end with CR LF, and the two may come apart.
+    // CR LF may be split between two pieces.
     if (this.#afterCr && text.startsWith('\n')) text = text.slice(1);
     this.#afterCr = text.endsWith('\r');
     while (text !== '') text = this.#skipping === undefined ? this.#read(text) : this.#skip(text, this.#skipping);
   }
 
-  /** Nothing more will come. */
+  /** The stream has ended. */
   close(): void {
     this.#reset();
   }
 
-  /** Reads lines until the text or the room is used up; returns the rest. */
+  /** Reads lines until the text ends or the limit is reached; returns the rest. */
   #read(text: string): string {
     const hasCr = text.includes('\r');
     let from = 0;
@@ -166,7 +166,7 @@ export class SseParser {
   }
 }
 
-/** No header can have them, so a stream cannot be resumed after an id with one. */
+/** Not allowed in headers, so a stream cannot be resumed after an id that contains one. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/;

@@ -24,7 +24,7 @@ import type { ServerTransport } from './transport.ts';
 const MAX_SOCKETS = 256;
 
 /**
- * The HTTP+SSE transport of 2024: the server sends everything on one stream, which begins with the address for our
+ * The HTTP+SSE transport of 2024: the server sends everything on one stream, which starts with the address for our
  * messages. The stream is also the session: when it ends, the connection is lost, and the next one starts with
  * `initialize`.
  */

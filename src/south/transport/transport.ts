@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 
-/** The stream that a message came on: that of a call, that of another request, or one where any message may come. */
+/** The stream on which a message arrived: of a call, of another request, or one for any message. */
 export type StreamTag = { callId: string } | 'no call' | 'any';
 
 export interface SendOptions {
@@ -10,17 +10,17 @@ export interface SendOptions {
   headers?: Record<string, string> | undefined;
 }
 
-/** How messages get to a server and back. */
+/** Exchanges messages with a server. */
 export interface ServerTransport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JSONRPCMessage, stream: StreamTag) => void) | undefined;
-  /** The id of our session with the server, where it has sessions. */
+  /** The id of our session with the server, if it has sessions. */
   readonly sessionId?: string | undefined;
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: SendOptions): Promise<void>;
   close(): Promise<void>;
   setProtocolVersion?(version: string): void;
-  /** Closes the response stream of a request, where it has one of its own. */
+  /** Closes the response stream of a request, if it has its own. */
   drop?(id: RequestId): void;
 }

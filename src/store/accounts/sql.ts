@@ -1,12 +1,12 @@
-/** Accounts at servers as a table, in the words that both databases know. */
+/** The SQL of accounts on servers, for both databases. */
 
 import type { AccountRecord, AccountRecordKind, StoredAccountRecord } from '../../core/ports.ts';
 
 export interface AccountsDialect {
-  /** In front of the name of the table. */
+  /** The prefix of table names. */
   schema: string;
   parameter: (place: number) => string;
-  /** The time, where the one of the caller is not to be used. */
+  /** An expression for the time, if the caller's clock must not be used. */
   now?: string;
   /** All rows, before an offset. */
   noLimit: string;
@@ -30,7 +30,7 @@ export interface AccountsStatements {
 const COLUMNS = 'kind, id, principal, server, version, created_at, keep_until, data';
 
 /**
- * Every statement may be made twice: a writer recognizes its own version, and so does not lose against itself when the answer to the
+ * Every statement may run twice: a writer recognizes its own version, and so does not conflict with itself when the answer to the
  * first attempt was lost.
  */
 export function accountsStatements({ schema, parameter: p, now, noLimit }: AccountsDialect): AccountsStatements {
@@ -68,7 +68,7 @@ export function accountsStatements({ schema, parameter: p, now, noLimit }: Accou
 
 type Value = string | number | null;
 
-/** The values of a row, in the order of `insert` and `replace`, and without the version that is expected also of `update`. */
+/** The values of a row, in the order of `insert` and `replace`, and of `update` except for the expected version. */
 export function accountValues(record: AccountRecord, version: string): Value[] {
   const { kind, id, principal, server, createdAt, keepUntil = null, data } = record;
   return [kind, id, principal, server, version, createdAt, keepUntil, data];

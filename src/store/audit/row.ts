@@ -1,10 +1,10 @@
-/** Lines of the audit record as rows, on every engine. What they are looked up by is in columns. */
+/** Audit lines as rows, for every engine. Searchable fields are in columns. */
 
 import { answererOf, ownerOf, type AuditLine, type StoredLine } from '../../core/audit/line.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import type { TextColumns } from '../history/row.ts';
 
-/** About what the indexes take for a line. */
+/** The approximate index size of a line. */
 const INDEX_BYTES = 100;
 
 /** In the order of the columns. */
@@ -41,7 +41,7 @@ export function rowOf(line: AuditLine, { key: keyOf }: Pick<TextColumns, 'key'>)
   };
 }
 
-/** `undefined` if it cannot be read: another program, or a failing disk, has changed it. */
+/** `undefined` if it cannot be read, because another program or a failing disk changed it. */
 export function lineOf(row: Record<string, unknown>): StoredLine | undefined {
   try {
     return { seq: Number(row['seq']), ...(parseExact(String(row['data'])) as AuditLine) };

@@ -4,10 +4,10 @@ import { lowerCase } from '../../core/audit/line.ts';
 import type { AuditFilter, AuditQuery } from '../../core/ports.ts';
 import { Parameters, type Dialect as HistoryDialect, type Statement } from '../history/sql.ts';
 
-/** `bytewise`: what follows a text so that only ASCII letters have cases. */
+/** `bytewise`: the collation suffix with which only ASCII letters have cases. */
 export type Dialect = HistoryDialect & { bytewise: '' | ` COLLATE "C"` };
 
-/** Which numbers are looked at, without these two. */
+/** The range of numbers to search, exclusive at both ends. */
 export interface Between {
   above?: number | undefined;
   below?: number | undefined;
@@ -45,7 +45,7 @@ function conditionsOf(filter: AuditFilter, dialect: Dialect, parameters: Paramet
     conditions.push(`(owner = ${parameters.add(key)} OR answerer = ${parameters.add(key)})`);
   }
   if (text !== undefined) {
-    // As it is written in JSON.
+    // As it appears in JSON.
     const part = lowerCase(JSON.stringify(text).slice(1, -1));
     conditions.push(`${dialect.position}(lower(data${dialect.bytewise}), ${parameters.add(part)}) > 0`);
   }

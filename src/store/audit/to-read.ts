@@ -1,6 +1,6 @@
 import type { AuditLog } from '../../core/ports.ts';
 
-/** The audit record of a store that is only looked at. */
+/** The audit record of a store that is opened read-only. */
 export interface AuditToRead extends Pick<AuditLog, 'read'> {
   /** The file, or the database without secrets. */
   name: string;

@@ -1,5 +1,5 @@
 /**
- * Reads the audit record in windows of line numbers, so that no statement looks at many lines, however few of them match. A window
+ * Reads the audit record in windows of line numbers, so that no statement reads too many lines, however few of them match. A window
  * that is read fast is followed by a larger one: where an index leads to the lines, a few windows are enough for all of them.
  */
 
@@ -8,16 +8,16 @@ import type { AuditQuery } from '../../core/ports.ts';
 import { lineOf } from './row.ts';
 import type { Between } from './sql.ts';
 
-/** How many lines are looked at in one go, at first. */
+/** The size of the first window. */
 export const FIRST_WINDOW = 10_000;
 
 export interface WindowReader {
-  /** The numbers of the oldest and the newest line; nothing without lines. */
+  /** The numbers of the oldest and the newest line; `undefined` without lines. */
   range: () => Promise<{ oldest: number; newest: number } | undefined>;
-  /** The rows between two numbers that match, as many as are wanted. */
+  /** The matching rows in a range, up to a limit. */
   rows: (between: Between, limit: number) => Promise<readonly Record<string, unknown>[]>;
   onUnreadable: (seq: number) => void;
-  /** The size of the next window, after one of this size that took so long. */
+  /** The size of the next window, given the size and duration of the last one. */
   next: (size: number, tookMs: number) => number;
 }
 
@@ -31,7 +31,7 @@ export async function readInWindows(
   const found: StoredLine[] = [];
   const isDown = order === 'newest';
   const edge = isDown ? newest + 1 : oldest - 1;
-  // The number of the last line that was looked at.
+  // The number of the last examined line.
   let at = isDown ? Math.min(after ?? edge, edge) : Math.max(after ?? edge, edge);
   for (let size = FIRST_WINDOW; ;) {
     const begun = performance.now();
@@ -44,7 +44,7 @@ export async function readInWindows(
       if (line === undefined) onUnreadable(Number(row['seq']));
       else found.push(line);
     }
-    // There may be more in this window, in place of lines that cannot be read.
+    // The window may contain more lines, to replace unreadable ones.
     at = read.length < wanted ? end : Number(read.at(-1)?.['seq']);
     if (found.length >= limit || (isDown ? at <= oldest : at >= newest)) return found;
     if (goOn?.(at) === false) return found;

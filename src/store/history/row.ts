@@ -1,4 +1,4 @@
-/** Entries of the history as rows, on every engine. What they are looked up by is in columns. */
+/** History entries as rows, for every engine. Searchable fields are in columns. */
 
 import {
   beganAt,
@@ -11,10 +11,10 @@ import {
 } from '../../core/history/entry.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 
-/** About what the indexes take for an entry. */
+/** The approximate index size of an entry. */
 const INDEX_BYTES = 300;
 
-/** In the order of the columns. `content` is in a table of its own, since a change of the entry seldom changes it. */
+/** In the order of the columns. `content` is in a separate table, because it seldom changes with the entry. */
 export interface HistoryRow {
   id: string;
   kind: string;
@@ -37,11 +37,11 @@ export interface HistoryRow {
 
 export interface PreparedEntry {
   row: HistoryRow;
-  /** As JSON; absent if that of the earlier version stays. */
+  /** As JSON; absent if the stored content stays. */
   content?: string;
 }
 
-/** How an engine keeps texts that it looks up. */
+/** How an engine stores searchable texts. */
 export interface TextColumns {
   key(text: string): string;
   search(text: string): string;
@@ -74,7 +74,7 @@ export function prepare({ entry, content }: EntryWrite, columns: TextColumns): P
   return contentJson === undefined ? { row } : { row, content: contentJson };
 }
 
-/** `undefined` if it has no JSON (nested too deeply, say): the rest of the history is written all the same. */
+/** `undefined` if it cannot be serialized, for example if nested too deeply: the rest is still written. */
 function jsonOf(content: EntryContent): string | undefined {
   try {
     return stringifyExact(content);
@@ -94,7 +94,7 @@ function countsOf(entry: NewEntry): Pick<HistoryRow, 'calls' | 'errors'> {
   }
 }
 
-/** `undefined` if it cannot be read: another program, or a failing disk, has changed it. */
+/** `undefined` if it cannot be read, because another program or a failing disk changed it. */
 export function entryOf(row: Record<string, unknown>): HistoryEntry | undefined {
   try {
     const facts = parseExact(String(row['data'])) as NewEntry;

@@ -6,13 +6,13 @@ import type { TextColumns } from './row.ts';
 export type SqlValue = string | number | null;
 
 export interface Dialect extends TextColumns {
-  /** Comes before the names of tables. */
+  /** The prefix of table names. */
   schema: '' | `${string}.`;
   /** The name of the parameter at this place, from 1. */
   parameter(place: number): string;
   /** The position of one text in another. */
   position: 'instr' | 'strpos';
-  /** The values of a list that a parameter has as JSON: it may have any length, and the statement stays the same. */
+  /** The values of a JSON list parameter, which may have any length while the statement stays the same. */
   listOf(parameter: string): string;
 }
 

@@ -1,19 +1,19 @@
-/** The queue of notifications as a table, in the words that both databases know. */
+/** The SQL of the notification queue, for both databases. */
 
 import { randomUUID } from 'node:crypto';
 import type { ClaimedNotice, NoticeState, QueuedNotice } from '../../core/ports.ts';
 
 export interface OutboxDialect {
-  /** In front of the name of the table. */
+  /** The prefix of table names. */
   schema: string;
   parameter: (place: number) => string;
-  /** The values of a parameter that is a list as JSON. */
+  /** The values of a JSON list parameter. */
   listOf: (parameter: string) => string;
-  /** Passes over rows that another gateway is claiming at this moment. */
+  /** Skips rows that another gateway is claiming. */
   skipLocked: string;
   /** All rows, before an offset. */
   noLimit: string;
-  /** Of a claim of another gateway: whether that is gone. The third parameter is how long its lease must have ended. */
+  /** Whether the gateway of a claim is dead. The third parameter: how long ago its lease must have ended. */
   isGone: string;
 }
 
@@ -32,17 +32,17 @@ export interface OutboxStatements {
   trimMost: string;
 }
 
-/** Waiting ones of a target that is not configured any more are deleted this long after they would have been given up. */
+/** Queued notifications of a removed target are deleted this long after their last retry time. */
 const UNCLAIMED_MS = 3_600_000;
 
-/** The gateway of a claim, which begins with its id. */
+/** The gateway of a claim, which starts with its id. */
 export const CLAIM_GATEWAY = 'substr(claim, 1, 36)';
 
 export const newClaim = (gateway: string): string => `${gateway}/${randomUUID()}`;
 
 const NOTICE = 'id, target, subject, created_at, due_at, give_up_at, keep_until, attempts, data';
 
-/** A claim moves the time at which a row is due: it ends by itself, also if nobody finds out that its gateway is gone. */
+/** A claim postpones the due time of a row, so it expires even if its gateway dies unnoticed. */
 export function outboxStatements({ schema, parameter: p, ...dialect }: OutboxDialect): OutboxStatements {
   const table = `${schema}outbox`;
   const listed = dialect.listOf(p(1));
@@ -52,7 +52,7 @@ export function outboxStatements({ schema, parameter: p, ...dialect }: OutboxDia
     drop: `DELETE FROM ${table} WHERE state = 'waiting' AND subject IN (${listed})`,
     dueTargets: `SELECT DISTINCT target FROM ${table} WHERE state = 'waiting' AND due_at <= ${p(1)} ORDER BY target`,
     nextDue: `SELECT min(due_at) AS next FROM ${table} WHERE state = 'waiting' AND due_at > ${p(1)}`,
-    // Chosen before the update: as a condition of it, they might be chosen again for every row.
+    // Materialized before the update: as a subquery, it might be evaluated for every row.
     claim: `WITH chosen AS MATERIALIZED (SELECT id AS chosen_id FROM ${table}
         WHERE state = 'waiting' AND target = ${p(3)} AND due_at <= ${p(4)}
         ORDER BY due_at, id LIMIT ${p(5)} ${dialect.skipLocked})
@@ -96,12 +96,12 @@ export function claimedNotice(row: Row): ClaimedNotice {
     attempts: Number(row['attempts']),
     data: String(row['data']),
     claim: String(row['claim']),
-    // The claim has moved it.
+    // The claim has postponed it.
     until: Number(row['due_at']),
   };
 }
 
-/** How many of the deleted ones were still to be sent. */
+/** The number of unsent notifications among the deleted ones. */
 export function countWaiting(deleted: readonly Row[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { target, state } of deleted) {

@@ -1,4 +1,4 @@
-/** Accounts at servers in the database. A gateway that changes tokens tells the others. */
+/** Accounts on servers in the database. A gateway that changes tokens notifies the others. */
 
 import { randomUUID } from 'node:crypto';
 import type {
@@ -27,7 +27,7 @@ const SQL = accountsStatements({
 
 const NOTIFY = `SELECT pg_notify('${ACCOUNTS_CHANNEL}', $1)`;
 
-/** Longer ones are not accepted by PostgreSQL. */
+/** PostgreSQL does not accept longer notices. */
 const MAX_NOTICE_BYTES = 7900;
 
 interface Notice {

@@ -1,4 +1,4 @@
-/** What a URL says about where the database is, and how it is reached. The rest of the URL is the driver's. */
+/** The hosts and TLS settings of a database URL. The driver handles the rest of the URL. */
 
 import { splitHosts } from '../../lib/postgres-url.ts';
 import { takeTls, type TlsSettings } from './tls-settings.ts';
@@ -6,24 +6,24 @@ import { takeTls, type TlsSettings } from './tls-settings.ts';
 export interface Host {
   host: string;
   port: number;
-  /** Of the Unix socket, if the host is the folder of one. */
+  /** The path of the Unix socket, if the host is its folder. */
   path?: string;
 }
 
 export interface DatabaseAddress {
   hosts: readonly [Host, ...Host[]];
   tls: TlsSettings;
-  /** The URL without what is above, as far as it would disturb the driver. */
+  /** The URL without the parts that would confuse the driver. */
   url: string;
 }
 
-/** Not what is meant by a URL. It may contain the password anywhere. */
+/** The text is not a URL. It may contain the password anywhere. */
 export class NotAUrl extends Error {}
 
-/** Fails with `NotAUrl`, or because of a parameter, which it then names. */
+/** Throws `NotAUrl`, or an error that names an invalid parameter. */
 export function addressOf(url: string): DatabaseAddress {
   const { first, hosts } = splitHosts(url);
-  // A part of the password would pass for the host, and be shown as such.
+  // Otherwise part of the password would be taken for the host, and shown.
   if (!URL.canParse(first) || endsInPassword(first)) throw new NotAUrl();
   const parsed = new URL(first);
   const tls = takeTls(parsed.searchParams);
@@ -32,7 +32,7 @@ export function addressOf(url: string): DatabaseAddress {
   return { hosts: [one, ...others], tls, url: parsed.href };
 }
 
-/** Whether a character of the password has ended the host: then the @ behind the password follows later. */
+/** Whether an unescaped character of the password ended the host part: then the @ follows later. */
 function endsInPassword(url: string): boolean {
   const { pathname, hash } = new URL(url);
   return `${pathname}${hash}`.includes('@');

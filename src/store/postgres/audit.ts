@@ -1,6 +1,6 @@
 /**
- * The audit record in the database, which all gateways write to. Every change of it begins with a lock on the one row of
- * `audit_state`: so the numbers of lines are in the order of the commits, and nobody who reads them misses one.
+ * The audit record in the database, which all gateways write to. Every change starts with a lock on the one row of
+ * `audit_state`: so line numbers follow the order of the commits, and readers miss no line.
  */
 
 import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
@@ -19,7 +19,7 @@ import { SCHEMA } from './schema.ts';
 
 export const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: ' COLLATE "C"' };
 
-/** How much is deleted when it is too large, so that this does not happen all the time. */
+/** A record that is too large is trimmed to this fraction, so that trimming is rare. */
 const TRIM_TO = 0.95;
 /** How many lines are deleted in one go. */
 const DELETED_AT_ONCE = 1000;
@@ -44,7 +44,7 @@ const TYPES: Record<keyof AuditRow, string> = {
 const COLUMNS = Object.keys(TYPES).join(', ');
 const TYPED = Object.entries({ place: 'integer', ...TYPES }).map(([name, type]) => `${name} ${type}`);
 
-/** A line that is there already was written by a statement whose answer did not arrive. Its bytes are counted twice until `EXACT`. */
+/** An existing line was written by a statement whose answer was lost. Its bytes are counted twice until `EXACT`. */
 const APPEND = `WITH batch AS MATERIALIZED (SELECT each.* FROM json_to_recordset($1::text::json) AS each(${TYPED.join(', ')})),
   state AS (UPDATE ${SCHEMA}.audit_state SET newest = newest + (SELECT count(*) FROM batch),
     bytes = bytes + (SELECT sum(bytes) FROM batch) RETURNING newest)
@@ -55,7 +55,7 @@ const APPEND = `WITH batch AS MATERIALIZED (SELECT each.* FROM json_to_recordset
 const BYTES = `SELECT bytes FROM ${SCHEMA}.audit_state`;
 const EXACT = `UPDATE ${SCHEMA}.audit_state SET bytes = (SELECT coalesce(sum(bytes), 0) FROM ${SCHEMA}.audit) RETURNING bytes`;
 
-/** Deletes some of the oldest lines: those before that time, and more until so many bytes are free. */
+/** Deletes some of the oldest lines: those before this time, and more until enough bytes are free. */
 const DELETE = `WITH state AS MATERIALIZED (SELECT newest FROM ${SCHEMA}.audit_state FOR UPDATE),
   first AS (SELECT seq, at, audit.bytes FROM ${SCHEMA}.audit, state ORDER BY seq LIMIT ${DELETED_AT_ONCE}),
   summed AS (SELECT seq, at, sum(bytes) OVER (ORDER BY seq) - bytes AS before FROM first),
@@ -75,7 +75,7 @@ const DELETE_OLD = `WITH state AS MATERIALIZED (SELECT newest FROM ${SCHEMA}.aud
 export interface PostgresAuditOptions {
   /** Of the database. */
   name: string;
-  /** Every statement may be made twice. Those that may take a while are read, those for which lines wait are written. */
+  /** Every statement may run twice. `read` is for slow statements, `write` for those that lines wait for. */
   read: (sql: string, values: Value[]) => Promise<Row[]>;
   write: (sql: string, values: Value[]) => Promise<Row[]>;
   log: Log;
@@ -121,7 +121,7 @@ export class PostgresAudit implements AuditLog {
   async #range(): Promise<{ oldest: number; newest: number } | undefined> {
     const [range] = await this.#options.read(RANGE, []);
     const { oldest, newest } = range ?? {};
-    // Without lines, both are null.
+    // Both are null without lines.
     return oldest == null ? undefined : { oldest: Number(oldest), newest: Number(newest) };
   }
 
@@ -145,7 +145,7 @@ export class PostgresAudit implements AuditLog {
   }
 }
 
-/** Gateways may be using the store. One of an earlier version has no lines. */
+/** Gateways may be using the store. A store of an earlier version has no lines. */
 export async function openAuditToRead(url: string): Promise<AuditToRead> {
   const { name, read, close } = await openToLook(url);
   const [row] = await read(`SELECT to_regclass('${SCHEMA}.audit') IS NOT NULL AS is_there`);

@@ -1,4 +1,4 @@
-/** The connection that stays open as long as the store, and on which other gateways send notices. It is reopened when it is lost. */
+/** The long-lived connection for notices of other gateways. Reconnects automatically. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, messageOf } from '../../lib/log.ts';
@@ -8,7 +8,7 @@ import { type Database, RETRY_MS } from './database.ts';
 import type { PostgresClient } from './driver.ts';
 
 const RETURN_MS = 1000;
-/** Without an answer by then the connection hangs. */
+/** A connection without an answer in this time counts as hung. */
 const ANSWER_MS = 3000;
 
 const CHANNELS = [SERVERS_CHANNEL, WORK_CHANNEL, HISTORY_CHANNEL, ACCOUNTS_CHANNEL];
@@ -16,13 +16,13 @@ const CHANNELS = [SERVERS_CHANNEL, WORK_CHANNEL, HISTORY_CHANNEL, ACCOUNTS_CHANN
 export interface ChannelListenerOptions {
   db: Database;
   log: Log;
-  /** Told the id of the gateway that changed servers; nothing if something may have been missed. */
+  /** Called with the id of the gateway that changed servers; `undefined` if a notice may have been missed. */
   onServersChanged: (gateway: string | undefined) => void;
-  /** Told the id of the gateway that left work; nothing if something may have been missed. */
+  /** Called with the id of the gateway that left work; `undefined` if a notice may have been missed. */
   onWorkLeft: (gateway: string | undefined) => void;
-  /** Told the id of the gateway that wrote to the history; nothing if something may have been missed. */
+  /** Called with the id of the gateway that wrote to the history; `undefined` if a notice may have been missed. */
   onHistory: (gateway: string | undefined) => void;
-  /** Told which tokens a gateway has changed; nothing if something may have been missed. */
+  /** Called with the tokens that a gateway changed; `undefined` if a notice may have been missed. */
   onAccounts: (notice: string | undefined) => void;
 }
 
@@ -30,7 +30,7 @@ export class ChannelListener {
   readonly #options: ChannelListenerOptions;
   readonly #closing = new AbortController();
   #client: PostgresClient | undefined;
-  /** The database cannot be reached, for longer than a moment. */
+  /** The database has been unreachable for a while. */
   isAway = false;
 
   private constructor(options: ChannelListenerOptions) {
@@ -55,7 +55,7 @@ export class ChannelListener {
 
   async #connect(): Promise<void> {
     const { db } = this.#options;
-    // A connection that is lost before it is of use fails the statements here.
+    // If the connection is lost before its first use, the statements below fail.
     let isUsed = false;
     const client = db.connect({
       max: 1,

@@ -1,4 +1,4 @@
-/** What gateways tell each other through the database, each with the id of the gateway that tells it. */
+/** Channels for notices between gateways through the database, each with the id of the sender. */
 
 /** Servers have changed. */
 export const SERVERS_CHANNEL = 'meanwhile_servers';

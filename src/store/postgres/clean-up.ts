@@ -1,6 +1,6 @@
 /**
- * Deletes what is over and what no gateway has. It looks at some records at a time, in the order of an index: no statement takes
- * long, however many there are, and however many of them stay.
+ * Deletes expired records and idle, unclaimed sessions. It processes chunks in the order of an index: no statement takes
+ * long, however many records there are.
  */
 
 import { stringifyExact } from '../../lib/exact-json.ts';
@@ -13,17 +13,17 @@ import type { RecordReader } from './records.ts';
 import { SCHEMA } from './schema.ts';
 import type { Writer } from './writer.ts';
 
-/** How many records one statement looks at. */
+/** The number of records per statement. */
 const CHUNK = 1000;
 
-/** Those after the last one that was looked at, of which $3 and $4 tell the place in the order. */
+/** The records after the position in $3 and $4. */
 const lookAt = (table: string, column: string, columns = ''): string => `looked_at AS MATERIALIZED (
     SELECT id, ${column} AS place ${columns} FROM ${SCHEMA}.${table} WHERE ${column} <= $1
       AND (${column}, id) > ($3::double precision, $4) ORDER BY ${column}, id LIMIT ${CHUNK}),
   last AS (SELECT place, id FROM looked_at ORDER BY place DESC, id DESC
     LIMIT CASE WHEN (SELECT count(*) FROM looked_at) = ${CHUNK} THEN 1 ELSE 0 END)`;
 
-/** Who has claimed a session decides by its own clock. */
+/** The owner of a session decides by its own clock. */
 const IS_FREE = `NOT EXISTS (SELECT FROM ${SCHEMA}.claims
   WHERE claims.session_id = looked_at.session_id AND gateway <> $2 AND ${CLAIM_HOLDS})`;
 
@@ -39,7 +39,7 @@ const END = `(tasks.data::json->>'updatedAt')::double precision`;
 const DROP_ENDED = `WITH ${lookAt('tasks', 'keep_until', ', session_id')},
   ${dropTasks(`tasks.keep_until IS NOT NULL AND ${END} < $5`)}`;
 
-/** Returns also what this gateway had claimed before: it may not know of it, if the answer to such a statement was lost. */
+/** Also returns earlier claims of this gateway, which it may not know if an answer was lost. */
 const claimIdle = (which = ''): string => `WITH ${lookAt('sessions', 'last_active_at')},
   claimed AS (INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence)
     SELECT id, $2, nextval('${SCHEMA}.fences') FROM looked_at WHERE EXISTS (SELECT FROM ${SCHEMA}.gateways WHERE gateways.id = $2)
@@ -69,7 +69,7 @@ export interface CleanUpParts {
   writer: Writer;
   /** The id of this gateway. */
   gateway: string;
-  /** Whether this gateway knows that it has the session, or is about to write something of it. */
+  /** Whether this gateway knows that it owns the session, or is about to write to it. */
   isHeld: (sessionId: string) => boolean;
 }
 
@@ -82,12 +82,12 @@ export class CleanUp {
     this.#parts = parts;
   }
 
-  /** Tasks that need not be kept any longer; resolves with their number. */
+  /** Drops expired tasks; resolves with their number. */
   async dropOverdue(now: number): Promise<number> {
     return this.#dropTasks(DROP_OVERDUE, now);
   }
 
-  /** Tasks that ended before, also those that should be kept for longer. */
+  /** Drops tasks that ended before this time, even if they should be kept longer. */
   async dropEnded(before: number): Promise<number> {
     return this.#dropTasks(DROP_ENDED, 'Infinity', before);
   }
@@ -98,12 +98,12 @@ export class CleanUp {
     return dropped;
   }
 
-  /** Sessions that were last active at that time or earlier. */
+  /** Drops sessions that were last active at this time or earlier. */
   async dropIdle(before: number): Promise<void> {
     await this.#dropSessions(CLAIM_IDLE, before);
   }
 
-  /** Those of them that have no task at work; tells of each chunk of them what goes. */
+  /** Drops those without unfinished tasks; reports the counts of each chunk. */
   async dropFinished(before: number, onChunk: (removed: Removed) => Promise<void>): Promise<void> {
     await this.#dropSessions(CLAIM_FINISHED, before, async (rows) => onChunk(await this.#sizeOf(rows)));
   }
@@ -117,7 +117,7 @@ export class CleanUp {
     }
   }
 
-  /** The claimed sessions that are to be deleted; the claims of others that nobody here knows of are given back. */
+  /** The claimed sessions to delete; unknown claims on other sessions are released. */
   async #idleOf(rows: readonly Row[], before: number): Promise<{ row: Row; sessionId: string }[]> {
     const { db, reader, isHeld } = this.#parts;
     const claimed = rows.filter(({ fence }) => fence !== null);
@@ -135,7 +135,7 @@ export class CleanUp {
     return idle;
   }
 
-  /** How many records there are of the sessions in these rows. */
+  /** The record counts of the sessions in these rows. */
   async #sizeOf(rows: readonly Row[]): Promise<Removed> {
     const counts = OWNED_BY_A_SESSION.map(
       (kind) =>
@@ -147,7 +147,7 @@ export class CleanUp {
     return { session: rows.length, ...owned, subscription: count('subscription') };
   }
 
-  /** What a statement returns for one chunk of records after the other; what is written meanwhile is written before the next. */
+  /** The results of a statement for each chunk; pending writes run between chunks. */
   async *#chunks(sql: string, until: Value, more: readonly Value[] = []): AsyncGenerator<Row[]> {
     const { db, writer, gateway } = this.#parts;
     let [place, last]: unknown[] = ['-Infinity', ''];

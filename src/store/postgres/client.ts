@@ -1,4 +1,4 @@
-/** Connections of the driver that take another way to the database where the first one does not lead to it. */
+/** Driver connections that fall back to another host or TLS mode. */
 
 import type { Duplex } from 'node:stream';
 import { codeOf } from '../../lib/log.ts';
@@ -7,9 +7,9 @@ import { READ_ONLY } from './failure.ts';
 import type { HostRoute } from './route.ts';
 import { failedSocket, withCode } from './socket.ts';
 
-/** `pg_hba.conf` has nothing for connections like this one. */
+/** `pg_hba.conf` has no entry for such connections. */
 const REFUSED = '28000';
-/** The driver ends a connection by itself if the host is not what `target_session_attrs` asks for. */
+/** The driver ends a connection if the host does not match `target_session_attrs`. */
 const NOT_WANTED = 'CONNECTION_DESTROYED';
 
 export class RoutedClient implements PostgresClient {
@@ -32,7 +32,7 @@ export class RoutedClient implements PostgresClient {
     }
   }
 
-  /** A statement is made again only where its connection was not ready yet. */
+  /** A statement is retried only if its connection was not ready yet. */
   async unsafe(sql: string, values?: Value[], options?: { prepare?: boolean }): Promise<Row[]> {
     let refusal: unknown;
     for (let left = this.#route.hosts; ;) {
@@ -47,12 +47,12 @@ export class RoutedClient implements PostgresClient {
           this.#isSecond = true;
           continue;
         }
-        // Without TLS it was only the way out.
+        // Plaintext was only the fallback.
         if (code === REFUSED && this.#route.prefersTls) throw refusal;
         if (code === NOT_WANTED || code === READ_ONLY) this.#route.leave(host);
         if (code !== NOT_WANTED) throw error;
         left -= 1;
-        if (left === 0) throw withCode('NO_SUCH_HOST', 'no host of the URL is what target_session_attrs asks for');
+        if (left === 0) throw withCode('NO_SUCH_HOST', 'no host of the URL matches target_session_attrs');
       }
     }
   }
@@ -60,7 +60,7 @@ export class RoutedClient implements PostgresClient {
   async end(options: { timeout: number }): Promise<void> {
     this.#isEnding = true;
     await this.#client.end(options);
-    // Also those that are just being opened, of which the driver does not know.
+    // Also connections that are being opened, which the driver does not know.
     this.#ended.abort();
   }
 }

@@ -1,4 +1,4 @@
-/** The gateways on one store: each has a lease, and its claims hold as long as that. */
+/** The gateways on one store: each has a lease, and its claims are valid as long as the lease. */
 
 import { randomUUID } from 'node:crypto';
 import type { ClusterStore, GatewayAddress, LimitUsage, Renewal, SessionRecord } from '../../core/ports.ts';
@@ -14,42 +14,42 @@ import type { Row } from './driver.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
-/** The clocks of two gateways may differ by twice as much, which deadlines of tasks can bear. */
+/** The clocks of two gateways may differ by twice as much, which task deadlines tolerate. */
 export const MAX_CLOCK_DIFFERENCE_MS = 30_000;
-/** In case a notice was missed. */
+/** How often to check in case a notice was missed. */
 const LOOK_AGAIN_MS = 30_000;
-/** After that, nothing is remembered of a gateway that is gone. */
+/** When the data of a dead gateway is deleted. */
 const FORGET_AFTER = `interval '1 hour'`;
 
 const KEY_BYTES = 32;
 
-/** What `anyGone` found. */
+/** The findings of `anyGone`. */
 interface Look {
   at: number;
-  /** The gateways that were gone. */
+  /** The dead gateways. */
   gone: ReadonlySet<string>;
-  /** How many notices of work had come. */
+  /** The number of received work notices. */
   notices: number;
 }
 
-/** How many claims of a gateway that is gone are deleted at once. */
+/** How many claims of a dead gateway are deleted at once. */
 const FORGET_CHUNK = 10_000;
 
-/** The time of the database decides, never that of a gateway. */
+/** Only the clock of the database is used, never that of a gateway. */
 const NOW = 'extract(epoch FROM clock_timestamp()) * 1000 AS now';
 const LEASE_END = `clock_timestamp() + $2::double precision * interval '1 millisecond'`;
 const OTHERS = `FROM ${SCHEMA}.leases WHERE gateway <> $1 AND until > clock_timestamp()`;
 
 /**
- * Whether the lease held when the statement began, which is also when it was read: a statement that waits for a lock does not see
- * that the lease is renewed meanwhile.
+ * Whether the lease was valid when the statement started, which is also when it was read: a statement that waits for a lock does not see
+ * a renewal in the meantime.
  */
 export const LEASE_HOLDS = 'leases.until > statement_timestamp()';
 
-/** Whether the gateway of a claim is there. */
+/** Whether the gateway of a claim is alive. */
 export const CLAIM_HOLDS = claimHolds(LEASE_HOLDS);
 
-/** The same, where leases that ended so many milliseconds ago (a parameter of the statement) still hold. */
+/** The same with a grace period in milliseconds (a parameter of the statement). */
 export const claimHoldsWithin = (graceMs: string): string => claimHolds(holdsWithin('leases.until', graceMs));
 
 function claimHolds(leaseHolds: string): string {
@@ -84,7 +84,7 @@ const ANY_OTHER = `SELECT gateway, address FROM ${SCHEMA}.leases WHERE gateway <
 
 const ALL_OTHERS = `SELECT gateway, address ${OTHERS}`;
 
-/** A principal may have very many sessions: how many are looked at, the newest first. */
+/** How many sessions of a principal are searched, newest first. */
 const SESSIONS_WINDOW = 10_000;
 const NEWEST_OF = `newest AS MATERIALIZED (SELECT id, last_active_at FROM ${SCHEMA}.sessions
     WHERE principal = $1 ORDER BY last_active_at DESC LIMIT ${SESSIONS_WINDOW})`;
@@ -94,7 +94,7 @@ const GATEWAYS_OF = `WITH ${NEWEST_OF},
     CROSS JOIN LATERAL (SELECT gateway FROM ${SCHEMA}.claims WHERE session_id = id OFFSET 0) owner)
   SELECT gateway, address FROM owners JOIN ${SCHEMA}.leases USING (gateway) WHERE gateway <> $2 AND until > clock_timestamp()`;
 
-/** How many of a principal's sessions are found. */
+/** The limit on found sessions of a principal. */
 const MAX_LEFT = 100;
 
 const LEFT_OF = `WITH ${NEWEST_OF}
@@ -103,7 +103,7 @@ const LEFT_OF = `WITH ${NEWEST_OF}
   AND NOT EXISTS (SELECT FROM ${SCHEMA}.claims WHERE session_id = newest.id AND (gateway = $2 OR ${CLAIM_HOLDS}) OFFSET 0)
   ORDER BY last_active_at DESC LIMIT ${MAX_LEFT}`;
 
-/** First what they claimed, some of it at a time: there may be very many. */
+/** Deletes their claims first, in chunks, because there may be very many. */
 const FORGET_CLAIMS = `WITH gone AS MATERIALIZED (SELECT gateway FROM ${SCHEMA}.leases
     WHERE until < clock_timestamp() - ${FORGET_AFTER} FOR UPDATE SKIP LOCKED),
   chunk AS (SELECT session_id, fence FROM gone CROSS JOIN LATERAL (SELECT session_id, fence FROM ${SCHEMA}.claims
@@ -125,9 +125,9 @@ export interface ClusterOptions {
   log: Log;
   leaseMs: number;
   clock: Pick<Clock, 'now'>;
-  /** What this gateway takes for claimed. */
+  /** The claims that this gateway believes to hold. */
   held: () => Claim[];
-  /** These are claimed by others. */
+  /** Forgets a claim that another gateway holds. */
   forget: (claim: Claim) => void;
   /** The number of its last commit. */
   lastTurn: () => number;
@@ -140,26 +140,26 @@ export class PostgresCluster implements ClusterStore {
   readonly #options: ClusterOptions;
   #key = Buffer.alloc(0);
   #address: string | null = null;
-  /** Until when claims are compared with the database: a statement that claims one of them may still be on its way. */
+  /** Until when claims are compared with the database: a late statement may still claim one of them. */
   #compareUntil = 0;
-  /** How many times work may have been left. */
+  /** How often other gateways may have left work. */
   #notices = 1;
   #lastLook: Look = { at: 0, gone: new Set(), notices: 0 };
-  /** The last one after which all that was left was taken over. */
+  /** The last look after which all left work was taken over. */
   #taken = this.#lastLook;
   readonly #lostWatchers = new Set<() => void>();
   #renewing: Promise<unknown> = Promise.resolve();
   #hasLeft = false;
   #isClockWrong = false;
-  /** What they used when the lease was last renewed. */
+  /** The usage of the others at the last renewal. */
   #others: LimitUsage[] = [];
-  /** By this gateway's own clock, counted from before the database was asked: it has ended here before others think so. */
+  /** By this gateway's clock, from before the database was asked, so that it ends here first. */
   #leaseEnds = 0;
   /** The lease could not be renewed. */
   isAway = false;
-  /** When that was last so. */
+  /** The time of the last failed renewal. */
   #awayAt = -Infinity;
-  /** How far the clock of the database is ahead of this gateway's, about. */
+  /** How far the database clock is approximately ahead of this gateway's. */
   #aheadMs = 0;
 
   constructor(options: ClusterOptions) {
@@ -186,7 +186,7 @@ export class PostgresCluster implements ClusterStore {
       log.warn('lease_differs', {
         leaseMs: this.leaseMs,
         others,
-        fix: 'other gateways on this store have another cluster.leaseMs; give all of them the same',
+        fix: 'other gateways on this store have a different cluster.leaseMs; use the same value for all of them',
       });
     }
   }
@@ -195,37 +195,37 @@ export class PostgresCluster implements ClusterStore {
     const { db, lastTurn } = this.#options;
     const [row] = await db.run(JOIN, [this.gatewayId, this.leaseMs, lastTurn(), this.#address], 'lease');
     this.#key = Buffer.from(String(row?.['key']), 'hex');
-    // With no key, or a short one, anybody could sign.
+    // Without a full-length key, anyone could sign.
     if (this.#key.length !== KEY_BYTES) throw noKey(db.name);
     return row;
   }
 
-  /** How far the clock of the database is ahead; it was looked at some time since then. */
+  /** How far the database clock is ahead; it was read some time after `begun`. */
   #clockDifference(begun: number, row: Row | undefined): number {
     const [now, ended] = [Number(row?.['now']), this.#options.clock.now()];
     this.#aheadMs = now - (begun + ended) / 2;
     return now < begun ? now - begun : Math.max(0, now - ended);
   }
 
-  /** The time of the database, about. */
+  /** The approximate time of the database. */
   get databaseTime(): number {
     return this.#options.clock.now() + this.#aheadMs;
   }
 
   /**
-   * For how long others may be late with renewing their leases. While the database could not be reached from here, they may have
-   * been unable to reach it either, and have what they have: who is back first must not take it from them.
+   * How late others may be with renewing their leases. While the database was unreachable from here, they may have
+   * been unable to reach it as well: the first gateway to reconnect must not take their sessions.
    */
   get graceMs(): number {
     return this.#options.clock.now() - this.#awayAt < this.leaseMs ? this.leaseMs : 0;
   }
 
-  /** No other gateway can have claimed what this one has. */
+  /** While true, no other gateway can have taken over the claims of this one. */
   get holdsLease(): boolean {
     return this.#options.clock.now() < this.#leaseEnds;
   }
 
-  /** A renewal that is on its way ends first: it would join again. */
+  /** Waits for a renewal in progress, which would join again. */
   async leave(): Promise<void> {
     this.#hasLeft = true;
     await this.#renewing;
@@ -284,7 +284,7 @@ export class PostgresCluster implements ClusterStore {
     const row = await this.#renew(usage);
     this.#watchClock(this.#clockDifference(begun, row ?? (await this.#join())));
     const claims = held();
-    // Others may have claimed something before they could see that the lease is renewed, although it was renewed in time.
+    // Others may have claimed sessions before they could see the renewal, although it was in time.
     const isLate = clock.now() >= this.#leaseEnds;
     if (row?.['held'] !== true || isLate) {
       this.#awayAt = clock.now();
@@ -293,7 +293,7 @@ export class PostgresCluster implements ClusterStore {
       await this.#checkAddress();
     }
     if (begun < this.#compareUntil) await this.#findLost(claims);
-    // Not before it is known what was lost: until then nothing may be said of it.
+    // Only once the lost sessions are known: until then nothing may be sent in them.
     this.#leaseEnds = begun + this.leaseMs;
     const lost = claims.filter((claim) => claim.lost);
     for (const claim of lost) forget(claim);
@@ -301,7 +301,7 @@ export class PostgresCluster implements ClusterStore {
     return { lost: lost.map(({ sessionId }) => sessionId), others: this.#others };
   }
 
-  /** A gateway takes another one at its own address for its predecessor, and ends the lease of that one. */
+  /** A gateway takes another one with its own address for its predecessor and ends that lease. */
   async #checkAddress(): Promise<void> {
     const { db, log } = this.#options;
     if (this.#address === null) return;
@@ -310,7 +310,7 @@ export class PostgresCluster implements ClusterStore {
     log.error('address_shared', {
       address: this.#address,
       gateway: other['gateway'],
-      fix: 'another gateway advertises the same address and has ended the lease of this one; give each an address of its own with --advertise',
+      fix: "another gateway advertises the same address and has ended this gateway's lease; give each gateway its own address with --advertise",
     });
   }
 
@@ -327,14 +327,14 @@ export class PostgresCluster implements ClusterStore {
     }
   }
 
-  /** Only a warning: to stop would not help. */
+  /** Only warns: stopping would not help. */
   #watchClock(difference: number): void {
     const isWrong = Math.abs(difference) > MAX_CLOCK_DIFFERENCE_MS;
     if (isWrong && !this.#isClockWrong) this.#options.log.warn('clock_differs', { problem: wrongClock(difference) });
     this.#isClockWrong = isWrong;
   }
 
-  /** Like the renewal, however busy the other connections are: the next renewal waits for it. */
+  /** On the connection of the renewal, independent of the load on the others: the next renewal waits for it. */
   async #findLost(claims: readonly Claim[]): Promise<void> {
     const sql = `SELECT fence FROM ${SCHEMA}.claims WHERE gateway = $1`;
     const rows = await this.#options.db.read(sql, [this.gatewayId], 'lease');
@@ -347,7 +347,7 @@ export class PostgresCluster implements ClusterStore {
     return () => this.#lostWatchers.delete(watcher);
   }
 
-  /** A commit found that another gateway has a session. */
+  /** A commit found that another gateway owns a session. */
   claimLost(): void {
     for (const watcher of this.#lostWatchers) watcher();
   }
@@ -364,7 +364,7 @@ export class PostgresCluster implements ClusterStore {
     const gone = new Set(rows.map(({ gateway }) => String(gateway)));
     gone.delete(this.gatewayId);
     this.#lastLook = { ...look, gone };
-    // One that came back may be gone again, with other work.
+    // A gateway that came back may be dead again, with other work.
     const known = new Set([...this.#taken.gone].filter((gateway) => gone.has(gateway)));
     this.#taken = { ...this.#taken, gone: known };
     const { at, notices } = this.#taken;
@@ -393,7 +393,7 @@ export class PostgresCluster implements ClusterStore {
 function noKey(store: string): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
-    `${store}: the key that gateways sign with is missing from ${SCHEMA}.secrets; stop all gateways, and make a new one: ` +
+    `${store}: the signing key of the gateways is missing from ${SCHEMA}.secrets; stop all gateways and create a new key: ` +
       `INSERT INTO ${SCHEMA}.secrets VALUES ('gateways', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')) ` +
       'ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   );
@@ -403,7 +403,7 @@ function addressIn({ gateway, address }: Row): GatewayAddress {
   return { id: String(gateway), ...(typeof address === 'string' && { address }) };
 }
 
-/** Deadlines are times of the clock, and whichever gateway has a session decides by its own. */
+/** Deadlines are clock times, and each owner of a session uses its own clock. */
 function wrongClock(differenceMs: number): string {
   const seconds = Math.round(Math.abs(differenceMs) / 1000);
   const way = differenceMs > 0 ? 'behind' : 'ahead of';

@@ -14,7 +14,7 @@ export interface Claim {
   readonly fence: number;
   /** Another gateway has claimed the session since. */
   lost: boolean;
-  /** Nothing more is changed under it. */
+  /** No more changes are made under this claim. */
   ended?: 'released' | 'erased';
 }
 
@@ -31,7 +31,7 @@ export interface Piece {
   writes: Write[];
   /** The claim ends with these changes. */
   ends: boolean;
-  /** It has a statement of its own: together with others it could not be written. */
+  /** It gets a separate statement, because it could not be written together with others. */
   alone?: boolean;
 }
 
@@ -53,14 +53,14 @@ export interface CommitStatement {
 }
 
 /**
- * Nothing is written out of turn: a statement that was given up on a connection without an answer may still arrive there,
+ * Statements must be in order: an abandoned statement on a hung connection may still arrive there,
  * after later ones.
  */
 const TURN = `UPDATE ${SCHEMA}.gateways SET commits = $3::bigint WHERE id = $2 AND commits < $3::bigint RETURNING id`;
 const IN_TURN = 'WHERE EXISTS (SELECT FROM turn)';
 
 /**
- * Returns the fences of the claims that still hold, and an empty one if servers were changed: nothing else is written.
+ * Returns the fences of the valid claims, and an empty one if servers were changed: nothing else is written.
  * `turn` grows with each statement of the gateway.
  */
 export function commitStatement(pieces: readonly Piece[], gateway: string, turn: number): CommitStatement {
@@ -107,7 +107,7 @@ function addWrite(
   }
 }
 
-/** What a name in the rows stands for. */
+/** The subquery for a name in the rows. */
 function partOf(name: string): string {
   if (name === 'claimed') {
     // The lock keeps another gateway from claiming the session before this is committed. A weaker one would not.
@@ -147,7 +147,7 @@ function columnsOf({ kind, record }: Put): Record<string, unknown> {
         principal: keyOf(record.principal),
         owner_kind: record.owner.kind,
         last_active_at: record.lastActiveAt,
-        // What clients of the servers themselves have left, the hub finds in the store.
+        // The hub finds tasks and questions of native clients in the store.
         resumes: record.preferences !== undefined,
       };
     case 'task':

@@ -11,13 +11,13 @@ export interface ConnectionsOptions {
   /** Also the number of statements that the database works on at once. */
   max: number;
   /**
-   * Without an answer by then the connection hangs, as on a network that lost it without a word. A statement waits no longer than
+   * A connection without an answer in this time counts as hung, as after a silent network failure. A statement waits no longer than
    * that for a connection.
    */
   answerMs: number;
 }
 
-/** Some connections to the database. They are opened on use, and replaced when they are of no use any more. */
+/** A pool of connections to the database, opened on use and replaced when broken. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   #client: PostgresClient;
@@ -37,13 +37,13 @@ export class Connections {
   }
 
   async run(sql: string, values: Value[]): Promise<Row[]> {
-    // Waits here, not in the driver: the time that an answer may take begins with a connection.
+    // Waits here, not in the driver: the answer timeout starts with the connection.
     if (this.#inFlight >= this.#options.max) await this.#place();
     else this.#inFlight += 1;
     try {
       return await this.#make(sql, values);
     } finally {
-      // The next one has its place.
+      // Pass the slot to the next waiter.
       const [next] = this.#waiting;
       if (next) next();
       else this.#inFlight -= 1;
@@ -87,7 +87,7 @@ export class Connections {
     }
   }
 
-  /** `lastSeconds`: how long statements may still take that others of the connections work on. */
+  /** `lastSeconds`: how long running statements on the other connections may still take. */
   #replace(client: PostgresClient, { lastSeconds }: { lastSeconds: number }): void {
     if (client !== this.#client || this.#closing) return;
     this.#client = this.#options.connect();

@@ -1,6 +1,6 @@
 /**
- * The connections to the database. Everything is one statement, and so a transaction by itself: a connection that is lost
- * can never leave half of one, and it takes one round trip.
+ * The connections to the database. Every operation is one statement, and so one transaction: a lost connection
+ * can never leave half of it, and it takes one round trip.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,9 +16,9 @@ import { mayPass, openFailure, readFailure } from './failure.ts';
 import { CONNECT_SECONDS, HostRoute } from './route.ts';
 
 /**
- * What statements are for: changes are written, and the lease is renewed, on connections of their own, however many statements
- * read. So is the history, for which nothing else must wait. The audit record is read on another one, which is opened only if there is
- * a record: to search it may take long.
+ * The purpose of a statement: changes and lease renewals use separate connections, however many statements
+ * read. So does the history, which must not delay anything else. The audit record uses another one, opened only if there is
+ * a record, because searching it may be slow.
  */
 export type Lane = 'records' | 'changes' | 'lease' | 'history' | 'audit';
 
@@ -26,25 +26,25 @@ interface LaneLimits {
   connections: number;
   /** The server ends a statement that takes longer. */
   statementMs: number;
-  /** Without an answer by then the connection hangs. */
+  /** A connection without an answer in this time counts as hung. */
   answerMs: number;
 }
 
 const LANES: Record<Lane, LaneLimits> = {
   records: { connections: 3, statementMs: 8000, answerMs: 10_000 },
-  // One is written after the other.
+  // Commits are sequential.
   changes: { connections: 1, statementMs: 8000, answerMs: 10_000 },
   lease: { connections: 1, statementMs: 2500, answerMs: 3000 },
   history: { connections: 1, statementMs: 8000, answerMs: 10_000 },
   audit: { connections: 1, statementMs: 8000, answerMs: 10_000 },
 };
 
-/** Those that are used in any case. */
+/** Lanes that are always used. */
 const ALWAYS_OPEN = ['records', 'changes', 'lease', 'history'] as const;
 
 /** How long reads and commits wait for a database that cannot be reached before they fail. */
 export const PATIENCE_MS = 2000;
-/** How soon a statement is made again that may pass. */
+/** The delay before retrying a temporary failure. */
 export const RETRY_MS = 50;
 
 export class Database {
@@ -83,12 +83,12 @@ export class Database {
     try {
       return new Database(name, address, driver);
     } catch {
-      // The error of the driver has the URL, and with it the password.
+      // The driver's error contains the URL with the password.
       throw notAUrl(name);
     }
   }
 
-  /** Connections of their own, for what belongs to one connection. */
+  /** Opens separate connections, for connection-bound work. */
   connect({
     parameters,
     ...options
@@ -97,12 +97,12 @@ export class Database {
     const connect = (socket: ClientOptions['socket']): PostgresClient =>
       this.#driver(this.#url, {
         socket,
-        // Only for messages, unlike TLS: both are done with when there is a socket.
+        // Only for messages: the socket is already connected.
         host: [host],
         port: [port],
         ssl: false,
         connect_timeout: CONNECT_SECONDS,
-        // Who uses a connection tries again by itself, and knows better how soon.
+        // Callers retry themselves, with their own delay.
         backoff: 0,
         max_lifetime: null,
         fetch_types: false,
@@ -113,23 +113,23 @@ export class Database {
     return new RoutedClient(this.#route, connect);
   }
 
-  /** Fails now, not in the middle of the work, if the server does not accept as many connections. */
+  /** Fails now rather than later if the server does not accept this many connections. */
   async connectAll(): Promise<void> {
     await Promise.all(ALWAYS_OPEN.map(async (lane) => this.#lanes[lane].open()));
   }
 
-  /** Makes a statement once. */
+  /** Runs a statement once. */
   async run(sql: string, values: Value[] = [], lane: Lane = 'records'): Promise<Row[]> {
     if (this.#closing) throw this.closed();
     return this.#lanes[lane].run(sql, values);
   }
 
-  /** Makes a statement that may be made twice, again if the connection is lost. */
+  /** Runs an idempotent statement, and retries it if the connection is lost. */
   async read(sql: string, values: Value[] = [], lane: Lane = 'records'): Promise<Row[]> {
     return this.retry(async () => this.run(sql, values, lane));
   }
 
-  /** The same for a statement that is not the same each time. */
+  /** The same for a statement that differs in each attempt. */
   async retry(make: () => Promise<Row[]>): Promise<Row[]> {
     const begun = performance.now();
     for (;;) {
@@ -144,7 +144,7 @@ export class Database {
     }
   }
 
-  /** Several statements at once, all or none, which may take long. Only for opening the store: they are not prepared. */
+  /** Runs several statements atomically, possibly slow ones. Only for opening the store: they are not prepared. */
   async script(sql: string): Promise<void> {
     const client = this.connect({ max: 1 });
     try {
@@ -154,7 +154,7 @@ export class Database {
     }
   }
 
-  /** The first statement: tells what is wrong with the URL, or with what is behind it. */
+  /** The first statement, which reveals problems with the URL or the server. */
   async greet(sql: string): Promise<Row[]> {
     try {
       return await this.run(sql);

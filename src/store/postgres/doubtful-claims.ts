@@ -1,7 +1,7 @@
 /**
- * Claims that were tried without an answer: this gateway may have made them, or make them when a statement arrives late, and does
- * not know. Other gateways would leave such a session to it for ever. So each is claimed once more, which tells, and given
- * back: soon, and again when nothing can arrive any more.
+ * Claim attempts without an answer: this gateway may hold the claim, or obtain it when a statement arrives late, and does
+ * not know. Other gateways would leave such a session to it forever. So each is claimed once more, which reveals the state, and
+ * released: soon, and again when no late statement can arrive.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,16 +11,16 @@ const RETRY_MS = 1000;
 const LATE_MS = 20_000;
 
 export interface DoubtfulClaimsOptions {
-  /** Claims the session and gives it back, if it is free or this gateway does not know that it has it. */
+  /** Claims and releases the session, if it is free or held by this gateway without its knowledge. */
   giveBack: (sessionId: string) => Promise<void>;
-  /** Told when sessions may be free now. */
+  /** Called when sessions may have become free. */
   onFree: () => void;
 }
 
 interface Doubt {
-  /** From then on nothing can arrive. */
+  /** After this time no late statement can arrive. */
   certainAt: number;
-  /** It was given back, as far as it had arrived then. */
+  /** It was released once. */
   tried: boolean;
 }
 
@@ -29,7 +29,7 @@ export class DoubtfulClaims {
   readonly #doubts = new Map<string, Doubt>();
   readonly #closing = new AbortController();
   #isBusy = false;
-  /** What is being given back. */
+  /** The release in progress. */
   #current: { sessionId: string; over: Promise<void> } | undefined;
 
   constructor(options: DoubtfulClaimsOptions) {
@@ -41,7 +41,7 @@ export class DoubtfulClaims {
     if (!this.#isBusy) void this.#run();
   }
 
-  /** Resolves when the session is not being given back: until then it cannot be claimed here. */
+  /** Resolves when the session is not being released; until then it cannot be claimed here. */
   async over(sessionId: string): Promise<void> {
     if (this.#current?.sessionId === sessionId) await this.#current.over;
   }
@@ -60,7 +60,7 @@ export class DoubtfulClaims {
     this.#isBusy = false;
   }
 
-  /** Ends at the first that fails: the database is still not there. */
+  /** Stops at the first failure: the database is still unreachable. */
   async #tryAll(): Promise<void> {
     let gaveBack = false;
     for (const [sessionId, doubt] of this.#doubts) {

@@ -1,4 +1,4 @@
-/** The driver, loaded on first use: it is an optional dependency, and who uses SQLite does not pay for it. */
+/** The driver, an optional dependency that is loaded on first use, so that SQLite users do not pay for it. */
 
 import type { Duplex } from 'node:stream';
 import { codeOf } from '../../lib/log.ts';
@@ -10,7 +10,7 @@ export type Row = Record<string, unknown>;
 /** The part of `postgres` that the store uses. */
 export interface PostgresClient {
   unsafe(sql: string, values?: Value[], options?: { prepare?: boolean }): Promise<Row[]>;
-  /** Ends the connections once they are idle, or after so many seconds. */
+  /** Ends the connections once they are idle, or after the timeout in seconds. */
   end(options: { timeout: number }): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export interface ClientOptions {
   max: number;
   /** Opens one that is ready for the first message. */
   socket: () => Promise<Duplex>;
-  /** With more than one, the driver would keep trying them for ever. */
+  /** With more than one, the driver would retry them forever. */
   host: [string];
   port: [number];
   ssl: false;

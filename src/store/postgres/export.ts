@@ -5,7 +5,7 @@ import { TABLES } from '../records.ts';
 import { openToLook } from './look.ts';
 import { SCHEMA } from './schema.ts';
 
-/** What is read at once: so many records, but no more bytes than that, except if one record has more. */
+/** The limits of one page in records and bytes; a single record may be larger. */
 const PAGE_RECORDS = 500;
 const PAGE_BYTES = 4 * 1024 * 1024;
 

@@ -26,7 +26,7 @@ it.each([
   ['TLS_NOT_OFFERED', 'ssl = on'],
   ['TLS_FILE', 'correct the file'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another host'],
-  ['CERT_HAS_EXPIRED', 'renew the certificate'],
+  ['CERT_HAS_EXPIRED', "renew the server's certificate"],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'sslrootcert=FILE'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'sslrootcert=FILE'],
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'sslrootcert=FILE'],

@@ -1,12 +1,12 @@
-/** What a failure of the database means, and what to do about it. Passwords never appear in a message. */
+/** Classifies failures of the database and names the fix. Passwords never appear in a message. */
 
 import { codeOf, messageOf } from '../../lib/log.ts';
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
-/** The database can only be read. */
+/** The database is read-only. */
 export const READ_ONLY = '25006';
 
-/** What a failure to open the store is about, by the code of the error. */
+/** The fixes for failures to open the store, by error code. */
 const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] = [
   [
     /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ECONNRESET|ENOENT|CONNECT(?:_TIMEOUT|ION_CLOSED)|NOT_POSTGRES)$/,
@@ -17,27 +17,27 @@ const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] 
   [
     /^TLS_NOT_OFFERED$/,
     'STORE_UNUSABLE',
-    'turn it on in the server (ssl = on in postgresql.conf), or do without it: sslmode=disable',
+    'enable TLS on the server (ssl = on in postgresql.conf), or disable it in the URL: sslmode=disable',
   ],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID$/,
     'STORE_UNUSABLE',
-    'the certificate of the server is for another host: give one of its names in the URL, or do without that check: sslmode=verify-ca',
+    "the server's certificate is for another host: use a host name from the certificate in the URL, or skip this check: sslmode=verify-ca",
   ],
   [
     /^(?:CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/,
     'STORE_UNUSABLE',
-    'renew the certificate of the server, or correct the clock of this machine',
+    "renew the server's certificate, or correct the clock of this machine",
   ],
   [
     /^(?:\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|CERT_\w+|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_EXCEEDED)$/,
     'STORE_UNUSABLE',
-    'the certificate of the server is not trusted: give that of its authority with sslrootcert=FILE in the URL',
+    "the server's certificate is not trusted: name the certificate of its authority with sslrootcert=FILE in the URL",
   ],
   [
     /^ERR_SSL_\w*ALERT\w*(?:CERTIFICATE|UNKNOWN_CA)/,
     'STORE_UNUSABLE',
-    'the server does not accept the certificate of this gateway, or asks for one: check sslcert and sslkey in the URL',
+    'the server rejects the certificate of this gateway, or requires one: check sslcert and sslkey in the URL',
   ],
   [/^(?:EPROTO|ERR_SSL_\w+)$/, 'STORE_UNUSABLE', 'TLS failed: check the TLS settings of the server'],
   [
@@ -50,19 +50,19 @@ const ON_OPENING: readonly [codes: RegExp, code: StoreErrorCode, fix: string][] 
   [
     /^42501$/,
     'STORE_UNUSABLE',
-    'connect as the owner of the schema "meanwhile", or give the user the rights of the owner: GRANT <owner> TO <user>',
+    'connect as the owner of the schema "meanwhile", or grant the user the role of the owner: GRANT <owner> TO <user>',
   ],
-  [/^25006$/, 'STORE_UNUSABLE', 'the database can only be read: give the URL of the primary'],
+  [/^25006$/, 'STORE_UNUSABLE', 'the database is read-only: use the URL of the primary'],
   [
     /^08P01$/,
     'STORE_UNUSABLE',
-    'a pooler must let parameters of connections pass: with PgBouncer, set ignore_startup_parameters = statement_timeout',
+    'a pooler must pass connection parameters through: with PgBouncer, set ignore_startup_parameters = statement_timeout',
   ],
   [
     /^53300$/,
     'STORE_UNUSABLE',
     'a gateway needs 7 connections, 8 with `audit`: raise max_connections of the server and CONNECTION LIMIT of user and database, or stop ' +
-      'others that use them',
+      'other programs that use them',
   ],
 ];
 
@@ -75,7 +75,7 @@ export function openFailure(store: string, error: unknown): StoreError {
   return new StoreError(code, `${store}: the store cannot be opened: ${reasonOf(error)}; ${fix}`);
 }
 
-/** A connection that failed on several addresses tells nothing in its own words. */
+/** The error of a connection that failed on several addresses has no useful message. */
 function reasonOf(error: unknown): string {
   const message = messageOf(error);
   return message === '' ? String(codeOf(error)) : message;
@@ -86,7 +86,7 @@ export function readFailure(store: string, error: unknown): StoreError {
   return new StoreError('STORE_UNUSABLE', `${store}: the store cannot be read: ${reasonOf(error)}; check the database`);
 }
 
-/** PostgreSQL gives every error a code of five characters, with a digit: not so EPIPE. Others are of the connection. */
+/** PostgreSQL errors have codes of five characters with a digit, unlike EPIPE. Others are connection errors. */
 export const isAnswer = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
 
 /**

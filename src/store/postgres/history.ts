@@ -1,6 +1,6 @@
 /**
- * The history in the database, which all gateways write to. Every change of it begins with a lock on the one row of
- * `history_state`: so the numbers of entries are in the order of the commits, and nobody who reads them misses one.
+ * The history in the database, which all gateways write to. Every change starts with a lock on the one row of
+ * `history_state`: so entry numbers follow the order of the commits, and readers miss no entry.
  */
 
 import type { EntryWrite, HistoryEntry } from '../../core/history/entry.ts';
@@ -33,9 +33,9 @@ export const DIALECT: Dialect = {
   search: (text) => text.replaceAll(/\0|\p{Surrogate}/gu, '\u{FFFD}'),
 };
 
-/** Where notices do not come, as behind some poolers. */
+/** For connections without notices, as behind some poolers. */
 const POLL_MS = 1000;
-/** How much is deleted when it is too large, so that this does not happen all the time. */
+/** A history that is too large is trimmed to this fraction, so that trimming is rare. */
 const TRIM_TO = 0.9;
 /** How many entries are deleted in one go. */
 const DELETED_AT_ONCE = 1000;
@@ -63,7 +63,7 @@ const COLUMNS = Object.keys(TYPES);
 const CHANGED = ['seq', 'gateway', ...COLUMNS.filter((column) => column !== 'id' && column !== 'content_bytes')];
 const TYPED = Object.entries({ place: 'integer', content: 'text', ...TYPES }).map(([name, type]) => `${name} ${type}`);
 
-/** An entry that has ended does not go on again, unless it was lost: also not if this statement arrives late. */
+/** An ended entry is not reopened, unless it was lost, even if this statement arrives late. */
 const APPEND = `WITH batch AS MATERIALIZED (SELECT each.* FROM json_to_recordset($1::text::json) AS each(${TYPED.join(', ')})),
   state AS (UPDATE ${SCHEMA}.history_state SET newest = newest + (SELECT count(*) FROM batch) RETURNING newest),
   put AS (INSERT INTO ${SCHEMA}.history AS history (seq, gateway, ${COLUMNS.join(', ')})
@@ -90,7 +90,7 @@ const END_LOST = `WITH gone AS (SELECT value AS gateway FROM json_array_elements
 
 const BYTES = `SELECT coalesce(sum(bytes + coalesce(content_bytes, 0)), 0) AS bytes FROM ${SCHEMA}.history`;
 
-/** Deletes what ended first before that time, but no more than so many bytes need. */
+/** Deletes the oldest ended entries before this time, but only as many as needed for the bytes. */
 const DELETE = `WITH state AS MATERIALIZED (SELECT newest FROM ${SCHEMA}.history_state FOR UPDATE),
   first AS (SELECT id, ended_at, seq, bytes + coalesce(content_bytes, 0) AS size FROM ${SCHEMA}.history, state
     WHERE ended_at < $1 ORDER BY ended_at, seq LIMIT ${DELETED_AT_ONCE}),
@@ -111,9 +111,9 @@ export class PostgresHistory implements History {
   readonly #options: PostgresHistoryOptions;
   readonly #watchers = new Set<() => void>();
   #polling: NodeJS.Timeout | undefined;
-  /** The newest number that watchers were told of. */
+  /** The newest number reported to watchers. */
   #seen = 0;
-  /** The gateways that were gone when it was last looked. */
+  /** The dead gateways at the last check. */
   #gone: ReadonlySet<string> = new Set();
 
   constructor(options: PostgresHistoryOptions) {
@@ -174,7 +174,7 @@ export class PostgresHistory implements History {
     for (const watcher of this.#watchers) watcher();
   }
 
-  /** While the database cannot be reached there is nothing new, and the next poll comes soon. */
+  /** Ignores failures: the next poll follows soon. */
   async #poll(): Promise<void> {
     const range = await this.range().catch(() => undefined);
     if (range === undefined || range.newest === this.#seen) return;
@@ -182,7 +182,7 @@ export class PostgresHistory implements History {
     this.changed();
   }
 
-  /** A gateway that is gone may have left its sessions to others, which write their entries anew: that takes a moment. */
+  /** Others may continue the sessions of a dead gateway and rewrite their entries, which takes a moment. */
   async endLost(now: number): Promise<void> {
     const { gateway } = this.#options;
     const rows = await this.#run(GONE, [gateway]);
@@ -229,7 +229,7 @@ export class PostgresHistory implements History {
     return this.#run(sql, values);
   }
 
-  /** Every statement may be made twice. */
+  /** Every statement may run twice. */
   async #run(sql: string, values: Statement['values'] = []): Promise<Row[]> {
     return this.#options.db.read(sql, values, 'history');
   }

@@ -5,7 +5,7 @@ import type { DatabaseSummary, KindSummary, ShownKind, UsingGateway } from '../s
 import { type Look, openToLook } from './look.ts';
 import { SCHEMA } from './schema.ts';
 
-/** From this version on gateways tell with their leases how long those are. */
+/** From this version on, leases contain their duration. */
 const HAS_LEASES = 3;
 
 /** Answered questions that wait for their server are not counted. */

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 const MAX_LENGTH = 512;
 
 /**
- * The id of a record, or the name of a principal, in a column: as it is, or its hash if PostgreSQL could not keep it. Begins
- * with a quote if it is a hash, and only then; the record itself has the id as it was.
+ * The id of a record, or the name of a principal, in a column: unchanged, or its hash if PostgreSQL could not store it. Starts
+ * with a quote if and only if it is a hash; the record itself has the original id.
  */
 export function keyOf(id: string): string {
   const isKept = id.length <= MAX_LENGTH && !id.startsWith('"') && !/\0|\p{Surrogate}/u.test(id);

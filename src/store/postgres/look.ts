@@ -1,4 +1,4 @@
-/** A store that is only looked at; gateways may be using it. */
+/** A store opened read-only; gateways may be using it. */
 
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
@@ -10,7 +10,7 @@ export interface Look {
   /** The database without secrets. */
   name: string;
   schemaVersion: number;
-  /** A statement may take as long as it needs. */
+  /** Runs a statement without a time limit. */
   read: (sql: string, values?: Value[]) => Promise<Row[]>;
   close: () => Promise<void>;
 }

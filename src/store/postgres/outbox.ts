@@ -1,4 +1,4 @@
-/** The queue of notifications in the database. All gateways add to it, and each sends what it has claimed. */
+/** The notification queue in the database. All gateways add to it, and each sends the notifications it has claimed. */
 
 import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../core/ports.ts';
 import {
@@ -35,7 +35,7 @@ export class PostgresOutbox implements Outbox {
   }
 
   async add(notices: readonly QueuedNotice[]): Promise<void> {
-    // Few at a time, and made again each that fails.
+    // There are few at a time, and each is retried separately.
     for (const notice of notices) await this.#run(SQL.add, ...noticeValues(notice));
   }
 
@@ -49,7 +49,7 @@ export class PostgresOutbox implements Outbox {
     return { targets, ...(typeof next === 'number' && { nextAt: next }) };
   }
 
-  /** If the answer is lost, they are claimed all the same, and are due again when the claim ends. */
+  /** If the answer is lost, the notifications are due again when the claim ends. */
   async claim({ target, now, until, limit }: NoticeClaim): Promise<ClaimedNotice[]> {
     return (await this.#run(SQL.claim, until, newClaim(this.#gateway), target, now, limit)).map(claimedNotice);
   }
@@ -82,11 +82,11 @@ export class PostgresOutbox implements Outbox {
     return countWaiting(await this.#run(SQL.trimMost, most));
   }
 
-  /** Every statement may be made twice. */
+  /** Every statement may run twice. */
   async #run(sql: string, ...values: Value[]): Promise<Row[]> {
     return this.#db.read(sql, values, 'history');
   }
 }
 
-/** PostgreSQL cannot keep these characters. */
+/** Removes characters that PostgreSQL cannot store. */
 const storable = (text: string): string => text.replaceAll(/\0|\p{Surrogate}/gu, '\u{FFFD}');

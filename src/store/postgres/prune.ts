@@ -1,4 +1,4 @@
-/** Removes records that are over, and that no gateway has. */
+/** Removes expired records and idle sessions that no gateway owns. */
 
 import { createLog } from '../../lib/log.ts';
 import type { PruneReport, PruneRules } from '../summary.ts';
@@ -7,7 +7,7 @@ import { openToLook } from './look.ts';
 import { openPostgresStore } from './store.ts';
 
 /**
- * Works beside gateways, as if it were one: what they have claimed is theirs to remove, and what it removes itself it claims
+ * Works beside running gateways like another gateway: it leaves their claims alone, and claims what it removes
  * first, so that no gateway takes it meanwhile.
  */
 export async function pruneStore(

@@ -11,14 +11,14 @@ import type { Row } from './driver.ts';
 import { isHashed, keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
-/** How many sessions one gateway takes over at once, so that others take their part. */
+/** How many sessions one gateway takes over at once, so that others can share the work. */
 const RESUME_CHUNK = 100;
-/** How many unfinished sessions one statement looks at: nearly all of them are claimed, and there may be very many. */
+/** How many unfinished sessions one statement reads: nearly all of them are claimed, and there may be very many. */
 const RESUME_WINDOW = 2000;
 
 /**
  * Of the next unfinished sessions, some that no gateway has, and that clients reach at any of them: not that of a connection.
- * The record is read only where the columns do not have the ids as they are. In any order, so that several gateways do not all
+ * The record is read only if the columns contain hashes instead of ids. In random order, so that several gateways do not all
  * begin with the same one.
  */
 const SESSIONS_TO_RESUME = `WITH unfinished AS MATERIALIZED (
@@ -38,7 +38,7 @@ const SESSIONS_TO_RESUME = `WITH unfinished AS MATERIALIZED (
 export class RecordReader {
   readonly #db: Database;
   readonly #onUnreadable: (record: UnreadableRecord) => void;
-  /** The last unfinished session that was looked at; empty at the end of them. */
+  /** The last examined unfinished session; empty at the end. */
   #resumeAfter = '';
 
   constructor(db: Database, onUnreadable: (record: UnreadableRecord) => void) {
@@ -64,7 +64,7 @@ export class RecordReader {
     return { tasks, questions, events, subscriptions };
   }
 
-  /** Goes on behind those that were found last: perhaps they cannot be restored. */
+  /** Continues after the last found sessions, which may not be restorable. */
   async sessionsToResume(gateway: string): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
     const begin = this.#resumeAfter;
     const found = await this.#sessionsToResume(gateway, begin);
@@ -138,12 +138,12 @@ export class RecordReader {
     return (await this.#records(kind, rows))[0];
   }
 
-  /** The id of a record from its key; nothing if it cannot be read. */
+  /** The id of a record from its key; `undefined` if it cannot be read. */
   async idOf(kind: RecordKind, key: string): Promise<string | undefined> {
     return isHashed(key) ? (await this.byKey(kind, key))?.id : key;
   }
 
-  /** A row that cannot be read is set aside, since otherwise it would keep its session, or the program, from starting. */
+  /** Sets unreadable rows aside, which would otherwise prevent the session or the program from starting. */
   async #records<K extends RecordKind>(kind: K, rows: readonly Row[]): Promise<Records[K][]> {
     const records: Records[K][] = [];
     for (const { id, data } of rows) {

@@ -1,4 +1,4 @@
-/** The way to the database: which of several hosts, with TLS or without. */
+/** Selects the host, and TLS or plaintext, for connections to the database. */
 
 import type { Socket } from 'node:net';
 import { type DatabaseAddress, type Host, shown } from './address.ts';
@@ -10,7 +10,7 @@ import { contextOf, offersTls, secure } from './tls.ts';
 export const CONNECT_SECONDS = 5;
 
 export interface ConnectAttempt {
-  /** The server has refused what `sslmode` begins with: with TLS for `prefer`, without for `allow`. */
+  /** The server has refused the first choice of `sslmode`: TLS for `prefer`, plaintext for `allow`. */
   isSecond: boolean;
   signal: AbortSignal;
 }
@@ -27,13 +27,13 @@ export class HostRoute {
     return this.#address.hosts.length;
   }
 
-  /** The one that was of use last. */
+  /** The last working host. */
   get host(): Host {
     const { hosts } = this.#address;
     return hosts[this.#at] ?? hosts[0];
   }
 
-  /** The next one is tried from now on, unless somebody else has left that host already. */
+  /** Switches to the next host, unless that was already done. */
   leave(host: Host): void {
     if (host === this.host) this.#at = (this.#at + 1) % this.hosts;
   }
@@ -73,7 +73,7 @@ export class HostRoute {
         isOffered ||= await offersTls(socket);
         if (isOffered) return secure(socket, host, tls, context);
         if (isWeak(tls.mode)) return socket;
-        throw withCode('TLS_NOT_OFFERED', `${shown(host)} offers no TLS, which sslmode=${tls.mode} needs`);
+        throw withCode('TLS_NOT_OFFERED', `${shown(host)} does not offer TLS, which sslmode=${tls.mode} requires`);
       });
     } catch (error) {
       if (isOffered && tls.mode === 'prefer') return plainly();

@@ -1,4 +1,4 @@
-/** The shape of the store, as steps. A step that was released never changes; a new shape is a new step. */
+/** The schema of the store, as migrations. A released migration never changes; a schema change is a new migration. */
 
 import { codeOf, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
@@ -9,7 +9,7 @@ const PERMISSION_DENIED = '42501';
 
 export const SCHEMA = 'meanwhile';
 
-/** Whoever creates or changes the schema has this lock of the database: "Mnwl" in ASCII. */
+/** The advisory lock for schema changes: "Mnwl" in ASCII. */
 const MIGRATION_LOCK = 0x4d6e776c;
 
 /**
@@ -44,14 +44,14 @@ export const MIGRATIONS: readonly string[] = [
     until timestamptz NOT NULL);
   CREATE INDEX claims_by_gateway ON meanwhile.claims (gateway);
   `,
-  // A claim lasts as long as the lease of its gateway: one row to renew, however many sessions there are.
+  // Claims last as long as the lease of their gateway: one row to renew, however many sessions there are.
   `
   CREATE TABLE meanwhile.leases (gateway text PRIMARY KEY, address text, until timestamptz NOT NULL);
   ALTER TABLE meanwhile.claims DROP COLUMN until, ADD COLUMN attempt bigint NOT NULL DEFAULT 0;
   CREATE TABLE meanwhile.secrets (name text PRIMARY KEY, value text NOT NULL);
   INSERT INTO meanwhile.secrets VALUES ('gateways', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
   `,
-  // What gateways tell each other with their leases.
+  // Data that gateways share with their leases.
   `
   ALTER TABLE meanwhile.leases ADD COLUMN lease_ms double precision NOT NULL DEFAULT 10000, ADD COLUMN usage text;
   `,
@@ -61,7 +61,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX sessions_by_principal ON meanwhile.sessions (principal, last_active_at);
   CREATE INDEX states_by_principal ON meanwhile.sessions (principal) WHERE owner_kind = 'state';
   `,
-  // The history. Its numbers begin with the time, so that those of another store are not taken for them.
+  // The history. Its numbers start with the time, so that they differ from those of another store.
   `
   CREATE TABLE meanwhile.history (id text COLLATE "C" PRIMARY KEY, seq bigint NOT NULL, gateway text NOT NULL,
     kind text NOT NULL, principal text COLLATE "C" NOT NULL, server text COLLATE "C" NOT NULL, tool text COLLATE "C",
@@ -84,7 +84,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE meanwhile.counters (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL,
     keep_until double precision NOT NULL);
   `,
-  // The audit record. Its numbers begin with the time, so that those of another store are not taken for them.
+  // The audit record. Its numbers start with the time, so that they differ from those of another store.
   `
   CREATE TABLE meanwhile.audit (seq bigint PRIMARY KEY, gateway text NOT NULL, n bigint NOT NULL, kind text NOT NULL,
     owner text COLLATE "C", answerer text COLLATE "C", server text COLLATE "C", tool text COLLATE "C",
@@ -111,7 +111,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX audit_by_session ON meanwhile.audit (session_id, seq) WHERE session_id IS NOT NULL;
   CREATE INDEX outbox_claimed ON meanwhile.outbox (claim) WHERE claim IS NOT NULL;
   `,
-  // Accounts at servers that authorize their clients. `data` is encrypted.
+  // Accounts on servers that require authorization. `data` is encrypted.
   `
   CREATE TABLE meanwhile.accounts (kind text NOT NULL, id text COLLATE "C" NOT NULL, principal text COLLATE "C" NOT NULL,
     server text COLLATE "C" NOT NULL, version text NOT NULL, created_at double precision NOT NULL,
@@ -120,7 +120,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** The oldest version that has all that the statements need: `gen_random_uuid` came last. */
+/** The oldest version with everything that the statements need; `gen_random_uuid` is the newest feature. */
 const OLDEST_SERVER = 13;
 
 /** Needs no right on the schema. */
@@ -130,7 +130,7 @@ const FIND = `SELECT current_setting('server_version_num') AS server, getdatabas
     WHERE attnum > 0), false) AS is_ours,
   EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('${SCHEMA}')) AS has_tables`;
 
-/** Creates the schema, brings it up to date with all steps or none, or refuses it untouched. */
+/** Creates the schema, or migrates it completely or not at all, or refuses it unchanged. */
 export async function migrate(db: Database, migrations: readonly string[] = MIGRATIONS): Promise<void> {
   for (;;) {
     const found = await versionIn(db, migrations);
@@ -145,7 +145,7 @@ export async function storedVersion(db: Database): Promise<number | undefined> {
   return version === 0 ? undefined : version;
 }
 
-/** 0 if there is no store yet; `undefined` in its place if there is not even a schema for it. */
+/** 0 if there is no store yet; `undefined` if there is no schema for it. */
 async function versionIn(db: Database, migrations: readonly string[]): Promise<number | undefined> {
   const [row] = await db.greet(FIND);
   const server = Math.floor(Number(row?.['server']) / 10_000);
@@ -161,8 +161,8 @@ async function versionIn(db: Database, migrations: readonly string[]): Promise<n
   if (version <= migrations.length) return version;
   throw new StoreError(
     'STORE_TOO_NEW',
-    `${db.name}: the store has schema version ${version}, and this version of meanwhile knows ${migrations.length} at most; ` +
-      'update meanwhile, or give another database as the store',
+    `${db.name}: the store has schema version ${version}, but this version of meanwhile supports at most ${migrations.length}; ` +
+      'update meanwhile, or use another database as the store',
   );
 }
 
@@ -186,7 +186,7 @@ async function step(db: Database, found: number | undefined, migrations: readonl
       throw found === undefined ? mayNotCreate(db, error) : openFailure(db.name, error);
     throw new StoreError(
       'STORE_MIGRATION_FAILED',
-      `${db.name}: the step to schema version ${migrations.length} failed and the store is as it was: ${messageOf(error)}`,
+      `${db.name}: the migration to schema version ${migrations.length} failed, and the store is unchanged: ${messageOf(error)}`,
     );
   }
 }
@@ -201,15 +201,15 @@ function tooOld(db: Database, server: number): StoreError {
 function mayNotCreate(db: Database, error: unknown): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
-    `${db.name}: the store cannot be opened: ${messageOf(error)}; let the user create the schema: GRANT CREATE ON DATABASE … TO …`,
+    `${db.name}: the store cannot be opened: ${messageOf(error)}; allow the user to create the schema: GRANT CREATE ON DATABASE … TO …`,
   );
 }
 
-/** It could not keep every text, or would count its bytes as characters. */
+/** Such a database could not store every text, or would count bytes as characters. */
 function notUnicode(db: Database, encoding: string): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
-    `${db.name}: the encoding of the database is ${encoding}; give one with UTF8 as the store: ` +
+    `${db.name}: the encoding of the database is ${encoding}; use a database with UTF8 as the store: ` +
       `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`,
   );
 }
@@ -217,6 +217,6 @@ function notUnicode(db: Database, encoding: string): StoreError {
 function notOurs(db: Database): StoreError {
   return new StoreError(
     'STORE_NOT_OURS',
-    `${db.name}: the schema "${SCHEMA}" belongs to another program; nothing was changed; give another database as the store`,
+    `${db.name}: the schema "${SCHEMA}" belongs to another program; nothing was changed; use another database as the store`,
   );
 }

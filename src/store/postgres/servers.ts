@@ -4,18 +4,18 @@ import type { ServerRecord, ServerWatcher } from '../../core/ports.ts';
 import type { RecordReader } from './records.ts';
 import type { Writer } from './writer.ts';
 
-/** In case that a notification was lost. */
+/** In case a notice was lost. */
 const POLL_MS = 5000;
 
 export class SharedServers {
   readonly #gateway: string;
   readonly #reader: RecordReader;
   readonly #watchers = new Set<ServerWatcher>();
-  /** The text of each as it was last read, or written by this gateway. */
+  /** The JSON of each server as last read or written by this gateway. */
   readonly #known = new Map<string, string>();
   #poll: NodeJS.Timeout | undefined;
   #catchingUp: Promise<void> = Promise.resolve();
-  /** Begins when `#catchingUp` is over. */
+  /** Starts after `#catchingUp`. */
   #nextCatchUp: Promise<void> | undefined;
 
   constructor(gateway: string, reader: RecordReader) {
@@ -63,7 +63,7 @@ export class SharedServers {
     if (gateway !== this.#gateway) void this.catchUp(writer);
   }
 
-  /** Resolves when all is known that was written before. Those who ask at the same time wait for the same reading. */
+  /** Resolves when all earlier changes are known. Concurrent callers share one read. */
   async catchUp(writer: Writer): Promise<void> {
     if (this.#watchers.size === 0) return;
     this.#nextCatchUp ??= this.#catchingUp.then(async () => {
@@ -78,7 +78,7 @@ export class SharedServers {
     try {
       await this.all(writer);
     } catch {
-      // Failures are those of the database, which is asked again soon.
+      // A failure of the database; the next poll follows soon.
     }
   }
 

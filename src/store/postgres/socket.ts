@@ -1,4 +1,4 @@
-/** Sockets for the driver, and the failures that it would otherwise not notice. */
+/** Sockets for the driver, with failures in a form that it notices. */
 
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -7,7 +7,7 @@ import { shown, type Host } from './address.ts';
 
 export const withCode = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
-/** Connects, and does the rest, both within the time. */
+/** Connects and prepares the socket, each within the time limit. */
 export async function openSocket(
   host: Host,
   { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
@@ -33,14 +33,14 @@ export async function openSocket(
 }
 
 /**
- * Tells the driver of the loss of a connection in the way that it takes it: as an error, and in the same moment as the end. Without an
- * error it would connect again at once, and for ever, if the connection was not ready yet: as with a balancer that has no server
- * behind it. And it would forget a statement that it begins between an error and the end.
+ * Reports the loss of a connection in the form that the driver handles: as an error, at the same moment as the end. Without an
+ * error it would reconnect immediately and forever if the connection was not ready yet, as with a balancer that has no server
+ * behind it. It would also lose a statement that it starts between the error and the end.
  */
 export function failWhenClosed(socket: Socket): void {
   const lost = withCode('CONNECTION_CLOSED', 'the connection was closed');
   socket.once('close', () => socket.emit('error', lost));
-  // Whoever uses the socket has a listener of its own, as soon as it has the socket.
+  // The user of the socket adds its own listener.
   socket.on('error', () => {});
 }
 

@@ -44,7 +44,7 @@ export interface PostgresStoreOptions {
   /** `postgres://user:password@host/database` */
   url: string;
   log: Log;
-  /** How long the lease of a gateway holds without being renewed. */
+  /** How long the lease of a gateway is valid without renewal. */
   leaseMs: number;
   observed?: Observed;
   /** Deadlines are times of this clock. */
@@ -65,11 +65,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 }
 
-/** After that, a claim that was sent is not made any more. */
+/** A claim statement has no effect after this time. */
 const CLAIM_VALID_MS = 10_000;
 
 /**
- * A claim of this gateway that it does not know of was made on a connection that was lost before the answer came. An attempt that
+ * A claim that this gateway does not know of was made on a connection that was lost before the answer arrived. An attempt that
  * arrives late does not undo a later one, and after `$4`, in the time of the database, it does nothing at all.
  */
 export const CLAIM = `INSERT INTO ${SCHEMA}.claims (session_id, gateway, fence, attempt)
@@ -104,7 +104,7 @@ export class PostgresStore implements Store {
     giveBack: async (id) => (await this.#claim(id))?.release(),
     onFree: () => this.cluster.workLeft(),
   });
-  /** How often it was tried to claim a session. */
+  /** The number of claim attempts. */
   #attempts = 0;
   #channels: ChannelListener | undefined;
   #closing: Promise<void> | undefined;
@@ -123,7 +123,7 @@ export class PostgresStore implements Store {
       sessionAt: async (key) => this.#reader.byKey('session', key),
     });
     this.#reader = new RecordReader(db, (record) => {
-      const fix = `it is in the table ${SCHEMA}.set_aside of ${db.name}; the rest goes on`;
+      const fix = `it was moved to the table ${SCHEMA}.set_aside of ${db.name}; everything else continues`;
       log.error('record_set_aside', { ...record, fix });
     });
     const { gatewayId: gateway } = this.cluster;
@@ -147,7 +147,7 @@ export class PostgresStore implements Store {
       onServersChanged: (gateway) => this.#servers.changed(gateway, this.#writer),
       onWorkLeft: (gateway) => this.cluster.workLeft(gateway),
       onHistory: (gateway) => {
-        // Its own entries it has reported already.
+        // Its own entries are already reported.
         if (gateway !== this.cluster.gatewayId) this.history.changed();
       },
       onAccounts: (notice) => this.accounts.told(notice),
@@ -167,7 +167,7 @@ export class PostgresStore implements Store {
   async openAudit(): Promise<AuditLog> {
     const { PostgresAudit } = await import('./audit.ts');
     const { name } = this.#db;
-    // Fails now, not in the middle of the work, if the server does not accept one more connection.
+    // Fails now rather than later if the server does not accept another connection.
     await this.#db.read('SELECT', [], 'audit');
     return new PostgresAudit({
       name,
@@ -196,9 +196,9 @@ export class PostgresStore implements Store {
       claim = { sessionId, fence: Number(row['fence']), lost: false };
       this.#claims.set(sessionId, claim);
       const after = Number(row['now']) + MAX_CLOCK_DIFFERENCE_MS;
-      // After the claim, in a statement of its own: what the holder before wrote last is seen only then.
+      // After the claim, in a separate statement, which sees the last writes of the previous owner.
       const record = await this.#reader.session(sessionId);
-      // Its client may have been told of servers that this gateway has not heard of yet.
+      // Its client may know servers that this gateway has not read yet.
       if (record !== undefined) await this.#servers.catchUp(this.#writer);
       return this.#claimedSession(claim, record, after);
     } catch (error) {
@@ -259,7 +259,7 @@ export class PostgresStore implements Store {
     const isQueued = this.#writer.isQueued(claim);
     if (!isQueued && this.#isHeld(claim)) return this.#writer.settled(claim);
     const certain = isQueued ? this.#committed(claim) : this.#certain(claim);
-    // Like any commit: one that nobody waits for must not crash the process.
+    // An unobserved rejection must not crash the process.
     certain.catch(() => {});
     return certain;
   }
@@ -269,8 +269,8 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * A commit shows that the session was claimed when it was made. If this program was stopped before it heard of that, another
-   * gateway may have gone on with what is stored, and this one must not act on it as well.
+   * A commit shows that the session was claimed at that time. If this process was suspended before it got the answer, another
+   * gateway may have continued from the stored state, and this one must not act on it as well.
    */
   #committed(claim: Claim): Promise<void> {
     const written = this.#writer.settled(claim);
@@ -282,7 +282,7 @@ export class PostgresStore implements Store {
     return committed;
   }
 
-  /** While this gateway alone cannot reach the database, another one may have the session. */
+  /** While only this gateway cannot reach the database, another one may own the session. */
   async #certain(claim: Claim): Promise<void> {
     for (const begun = Date.now(); !claim.lost && !this.cluster.holdsLease; await delay(RETRY_MS)) {
       if (Date.now() - begun > PATIENCE_MS) throw leaseEnded(this.#db.name);
@@ -307,7 +307,7 @@ export class PostgresStore implements Store {
     return this.#reader.contents(claim.sessionId);
   }
 
-  /** What goes is dropped like anything else: only if the session is still claimed. */
+  /** Drops records only if the session is still claimed. */
   async #trim(claim: Claim, maxBytes: number, keepUntil: number): Promise<Trimmed> {
     const { sessionId } = claim;
     await this.#writer.written(claim);
@@ -354,14 +354,14 @@ export class PostgresStore implements Store {
     await this.#db.read(DROP_COUNTERS, [now]);
   }
 
-  /** If the connection is lost, more may be counted than there was, and never less. */
+  /** If the connection is lost, the count may be too high, but never too low. */
   async addToCounter(name: string, amount: number, keepUntil: number): Promise<number> {
     const values = [keyOf(name), amount, keepUntil];
     const [row] = await (amount < 0 ? this.#db.run(ADD_TO_COUNTER, values) : this.#db.read(ADD_TO_COUNTER, values));
     return Number(row?.['value']);
   }
 
-  /** All of them are made of the one key that the gateways share. */
+  /** Derived from the key that the gateways share. */
   async secret(name: string): Promise<Buffer> {
     return createHmac('sha256', this.cluster.key).update(name).digest();
   }
@@ -396,7 +396,7 @@ export class PostgresStore implements Store {
     this.history.close();
     this.#doubtful.close();
     const failure = await this.#writer.close();
-    // Otherwise they end by themselves.
+    // Otherwise they expire.
     if (!failure) await this.cluster.leave().catch(() => {});
     await this.#channels?.close();
     await this.#db.close();
@@ -404,10 +404,10 @@ export class PostgresStore implements Store {
   }
 }
 
-/** What a failed task does not have, and what may be large. */
+/** Fields that a failed task does not have, and large ones. */
 const GONE: ReadonlySet<string> = new Set(['result', 'checkpoint', 'deadline', 'remainingMs', 'unsent']);
 
-/** Clients know the ids of tasks: they are told that the task failed. */
+/** Clients know the ids of tasks, so the task is kept as failed. */
 function withoutContents(task: Task, keepUntil: number): Task {
   const facts = Object.fromEntries(Object.entries(task).filter(([field]) => !GONE.has(field))) as unknown as Task;
   return { ...facts, args: {}, status: 'failed', keepUntil, error: { code: -32_000, message: TOO_LARGE } };

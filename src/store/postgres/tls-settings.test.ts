@@ -35,12 +35,12 @@ it('K-1: names files, and the pass phrase of a key', () => {
 it.each([
   ['sslmode=on', 'sslmode is unknown; use one of disable, allow, prefer, require, verify-ca, verify-full'],
   ['sslmode=require&sslrootcert=system', 'sslrootcert=system needs sslmode=verify-full'],
-  ['sslcert=own', 'sslcert and sslkey belong together'],
-  ['sslkey=key&sslpassword=swordfish', 'sslcert and sslkey belong together'],
+  ['sslcert=own', 'sslcert and sslkey must be set together'],
+  ['sslkey=key&sslpassword=swordfish', 'sslcert and sslkey must be set together'],
   ['sslnegotiation=direct', 'sslnegotiation=direct needs sslmode=require, verify-ca or verify-full'],
   ['sslnegotiation=none', 'sslnegotiation is unknown; use postgres or direct'],
-  ['channel_binding=require', 'channel_binding=require is not supported; leave it out: sslmode=verify-full'],
-  ['gssencmode=require', 'gssencmode=require is not supported; leave it out, and use sslmode=verify-full'],
+  ['channel_binding=require', 'channel_binding=require is not supported; omit it: sslmode=verify-full'],
+  ['gssencmode=require', 'gssencmode=require is not supported; omit it, and use sslmode=verify-full'],
 ])('K-1: refuses %j', (parameters, message) => {
   expect(() => settings(parameters)).toThrow(message);
 });

@@ -1,4 +1,4 @@
-/** The parameters of a URL that are about TLS. They mean what they mean to libpq. */
+/** The TLS parameters of a URL, with the same meaning as in libpq. */
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 
@@ -6,20 +6,20 @@ export type SslMode = (typeof MODES)[number];
 
 export interface TlsSettings {
   mode: SslMode;
-  /** TLS begins at once: the server is not asked whether it offers it. */
+  /** TLS starts immediately, without asking the server whether it supports TLS. */
   isDirect: boolean;
   /** Files. */
   authority?: string;
   certificate?: string;
   key?: string;
-  /** Of the key. */
+  /** The passphrase of the key. */
   passphrase?: string;
 }
 
-/** What the driver cannot do, and what to do instead. Otherwise these parameters make no difference here. */
+/** Unsupported requirements, and what to do instead. Other values of these parameters have no effect. */
 const REFUSED_IF_REQUIRED = {
-  channel_binding: 'leave it out: sslmode=verify-full with sslrootcert makes sure of the server, too',
-  gssencmode: 'leave it out, and use sslmode=verify-full with sslrootcert',
+  channel_binding: 'omit it: sslmode=verify-full with sslrootcert also verifies the server',
+  gssencmode: 'omit it, and use sslmode=verify-full with sslrootcert',
 };
 
 /** Takes them out of the others. Fails with a message that names the parameter. */
@@ -37,7 +37,7 @@ export function takeTls(parameters: URLSearchParams): TlsSettings {
   const negotiation = take('sslnegotiation') ?? 'postgres';
   const [certificate, key, passphrase] = [take('sslcert'), take('sslkey'), take('sslpassword')];
   if ((certificate === undefined) !== (key === undefined))
-    throw new Error('sslcert and sslkey belong together: give the file of the certificate and the file of its key');
+    throw new Error('sslcert and sslkey must be set together: the file of the certificate and the file of its key');
   if (!['postgres', 'direct'].includes(negotiation))
     throw new Error('sslnegotiation is unknown; use postgres or direct');
   const isDirect = negotiation === 'direct';
@@ -53,10 +53,10 @@ export function takeTls(parameters: URLSearchParams): TlsSettings {
   };
 }
 
-/** It may also be a connection without TLS. */
+/** Whether the mode allows plaintext. */
 export const isWeak = (mode: SslMode): boolean => ['disable', 'allow', 'prefer'].includes(mode);
 
-/** `ssl` is what other drivers call it. */
+/** `ssl` is the name in other drivers. */
 function likeSslmode(ssl: string | undefined): string | undefined {
   if (ssl === 'true') return 'require';
   return ssl === 'false' ? 'disable' : ssl;
@@ -65,7 +65,7 @@ function likeSslmode(ssl: string | undefined): string | undefined {
 function modeOf(given: string | undefined, root: string | undefined): SslMode {
   const mode = MODES.find((each) => each === (given ?? (root === 'system' ? 'verify-full' : 'prefer')));
   if (mode === undefined) throw new Error(`sslmode is unknown; use one of ${MODES.join(', ')}`);
-  // Anybody can get a certificate of the authorities that everybody trusts: without the name it proves nothing.
+  // Anyone can get a certificate from public authorities: without checking the host name it proves nothing.
   if (root === 'system' && mode !== 'verify-full') throw new Error('sslrootcert=system needs sslmode=verify-full');
   return mode;
 }

@@ -1,4 +1,4 @@
-/** TLS on a connection to PostgreSQL. It is done here, not by the driver, which does not know the files and what a failure means. */
+/** TLS on connections to PostgreSQL. Done here because the driver supports neither the files nor useful errors. */
 
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import type { TlsSettings } from './tls-settings.ts';
 /** The length of the message, and the code that no version of the protocol has. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
-/** Reads the files, for each connection anew: certificates are renewed while a gateway runs. */
+/** Reads the files for each connection, because certificates are renewed while a gateway runs. */
 export async function contextOf(settings: TlsSettings): Promise<SecureContext> {
   const { authority, certificate, key, passphrase } = settings;
   const [ca, cert, ownKey] = await Promise.all([
@@ -43,12 +43,12 @@ async function read(parameter: string, file: string | undefined): Promise<Buffer
   }
 }
 
-/** Others would be ignored without a word. */
+/** Other files would be ignored silently. */
 function checkIsCertificate(parameter: string, file: string | undefined, content: Buffer): void {
   try {
     void new X509Certificate(content);
   } catch (error) {
-    throw ofFile(`${parameter} ${String(file)} is not a certificate in PEM`, error);
+    throw ofFile(`${parameter} ${String(file)} is not a PEM certificate`, error);
   }
 }
 
@@ -58,9 +58,9 @@ export async function offersTls(socket: Socket): Promise<boolean> {
   const answered = reached(socket, 'data');
   socket.write(SSL_REQUEST);
   const [answer] = (await answered) as [Buffer];
-  // More than that would be somebody else's, in front of what is said with TLS.
+  // Additional bytes before TLS could be injected by an attacker.
   if (answer.length === 1 && (answer[0] === 0x53 || answer[0] === 0x4e)) return answer[0] === 0x53;
-  throw withCode('NOT_POSTGRES', 'the answer is not that of a PostgreSQL server');
+  throw withCode('NOT_POSTGRES', 'the response is not from a PostgreSQL server');
 }
 
 export async function secure(
@@ -72,11 +72,11 @@ export async function secure(
   const secured = connect({
     socket,
     secureContext: context,
-    // Both for the name in the certificate; an address is not sent.
+    // Both are for the name in the certificate; an IP address is not sent.
     host,
     ...(isIP(host) === 0 && { servername: host }),
     ...(isDirect && { ALPNProtocols: ['postgresql'] }),
-    // An authority that is given is for something, whatever the mode.
+    // An explicit authority is always checked, whatever the mode.
     rejectUnauthorized: mode.startsWith('verify') || authority !== undefined,
     ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
   });

@@ -3,7 +3,7 @@
  *
  *   put, drop → batch → one statement, while the next batch fills → settled
  *
- * A statement that fails because the database cannot be reached is made again until it succeeds. Making it twice does no
+ * A statement that fails because the database is unreachable is retried until it succeeds. Running it twice does no
  * harm: it puts the same records, if the sessions are still claimed.
  */
 
@@ -20,27 +20,27 @@ import { isOfTheRecord, mayPass } from './failure.ts';
 
 /** How often writing to a failing database is retried. */
 const FAILING_RETRY_MS = 1000;
-/** What one statement may hold; a session that has more is written by several. */
+/** The size limit of a statement; larger sessions need several. */
 const STATEMENT_CHARS = 16 * 1024 * 1024;
-/** Of how many sessions: the work of the database grows with the square of their number. */
+/** The limit on sessions per statement: the cost grows with the square of their number. */
 const STATEMENT_SESSIONS = 250;
 
 type SessionKind = Exclude<RecordKind, 'server'>;
 
 /**
- * The changes of one turn, or of the time that the last statement took. They are kept by claim, not by session: a session
- * that was claimed again must not be changed in the name of its claim before.
+ * The changes of one turn, or of the duration of the last statement. They are grouped by claim, not by session: a session
+ * that was claimed again must not be changed under its old claim.
  */
 class Batch {
   /** `undefined` for servers. */
   readonly changes = new Map<Claim | undefined, ChangeQueue>();
   /** By the claim whose changes they wait for; `undefined` for all. */
   waiting = new Map<Claim | undefined, PendingCommit>();
-  /** Why something was not stored, by the claim that it is of. */
+  /** Failures by claim. */
   readonly failures = new Map<Claim | undefined, StoreError>();
-  /** For those who wait only until what can be stored is. */
+  /** For callers that wait only for the storable changes. */
   #done: PendingCommit | undefined;
-  /** What is still to be written, once it has begun. */
+  /** The remaining pieces, once writing has started. */
   pieces: Piece[] | undefined;
 
   get size(): number {
@@ -57,7 +57,7 @@ class Batch {
     return changes;
   }
 
-  /** Servers concern every session. */
+  /** Server changes concern every session. */
   concerns(claim: Claim | undefined): boolean {
     return claim === undefined ? !this.isEmpty : this.changes.has(undefined) || this.changes.has(claim);
   }
@@ -73,13 +73,13 @@ class Batch {
     return waiting.promise;
   }
 
-  /** Resolves also if something cannot be stored; rejects with a failure of all. */
+  /** Resolves even if single records cannot be stored; rejects if the whole batch fails. */
   done(): Promise<void> {
     this.#done ??= newPendingCommit();
     return this.#done.promise;
   }
 
-  /** Tells those who wait; with a failure of all, others may wait for the next attempt. */
+  /** Settles the waiters; after a failure of the batch, new waiters wait for the next attempt. */
   tell(failure?: StoreError): void {
     if (failure) this.#done?.reject(failure);
     else this.#done?.resolve();
@@ -93,7 +93,7 @@ class Batch {
     }
   }
 
-  /** Who waits here waits also for what was being written then. */
+  /** Waiters of this batch also wait for the batch before it. */
   inherit(failures: ReadonlyMap<Claim | undefined, StoreError>): void {
     for (const [claim, failure] of failures) {
       const isAwaited =
@@ -113,9 +113,9 @@ export interface WriterOptions {
   log: Log;
   /** The id of this gateway. */
   gateway: string;
-  /** Told when own changes of servers are durable. */
+  /** Called when this gateway's server changes are durable. */
   onServer: (id: string, data: string | undefined) => void;
-  /** Told when a claim is found to be lost. */
+  /** Called when a claim turns out to be lost. */
   onLost: (claim: Claim) => void;
   observed?: Observed;
 }
@@ -165,7 +165,7 @@ export class Writer {
     this.#end(claim, 'erased');
   }
 
-  /** Ends the claim together with the last changes: others that follow are ignored. */
+  /** Ends the claim together with the last changes; later changes are ignored. */
   release(claim: Claim): void {
     if (!claim.lost && !claim.ended) this.#end(claim, 'released');
   }
@@ -177,7 +177,7 @@ export class Writer {
   }
 
   #takes(claim: Claim): boolean {
-    // Who changes a session that was given back must not take it for stored.
+    // Changes of a released session must not be reported as stored.
     if (claim.ended === 'released') claim.lost = true;
     return !claim.lost && !claim.ended;
   }
@@ -207,7 +207,7 @@ export class Writer {
     return this.#whenOver(claim, (batch) => batch.settled(claim));
   }
 
-  /** Resolves when the changes so far can be read; those that cannot be stored are left out. */
+  /** Resolves when the changes so far can be read, except for those that cannot be stored. */
   written(claim: Claim | undefined): Promise<void> {
     return this.#whenOver(claim, (batch) => batch.done());
   }
@@ -236,7 +236,7 @@ export class Writer {
     return result;
   }
 
-  /** Returns why something was not written. */
+  /** Returns the failure if something was not written. */
   async close(): Promise<StoreError | undefined> {
     let failure: StoreError | undefined;
     try {
@@ -261,7 +261,7 @@ export class Writer {
     this.#writing = batch;
     const begun = performance.now();
     while (!(await this.#attempt(batch, begun))) {
-      // What could not be written by now stays in the queue, so that it is never taken for stored.
+      // Unwritten changes stay in the queue, so that they are never reported as stored.
       if (this.#stopping.signal.aborted) return;
       const pause = this.#failing ? FAILING_RETRY_MS : RETRY_MS;
       await delay(pause, undefined, { signal: this.#stopping.signal }).catch(() => {});
@@ -274,7 +274,7 @@ export class Writer {
     if (!this.#next.isEmpty) this.#schedule();
   }
 
-  /** Whether everything was written, or can never be. */
+  /** Returns whether everything was written or permanently refused. */
   async #attempt(batch: Batch, begun: number): Promise<boolean> {
     try {
       batch.pieces ??= this.#piecesOf(batch);
@@ -299,7 +299,7 @@ export class Writer {
         try {
           writes.push({ change, data: change.op === 'put' ? stringifyExact(change.record) : '' });
         } catch (error) {
-          // A record that has no JSON: it is nested too deeply, say.
+          // The record cannot be serialized, for example if nested too deeply.
           this.#refuse(batch, claim, change, error);
         }
       }
@@ -382,12 +382,12 @@ export class Writer {
   #notWritten(batch: Batch, error: unknown): StoreError {
     return new StoreError(
       'STORE_WRITE_FAILED',
-      `${this.#db.name}: ${batch.size} changes could not be written and are kept for the next try: ${messageOf(error)}`,
+      `${this.#db.name}: ${batch.size} changes could not be written and will be retried: ${messageOf(error)}`,
     );
   }
 }
 
-/** How many of the first pieces one statement holds. */
+/** How many of the first pieces fit into one statement. */
 function countTogether(pieces: readonly Piece[]): number {
   let chars = 0;
   for (const [index, { writes, alone }] of pieces.entries()) {
@@ -398,7 +398,7 @@ function countTogether(pieces: readonly Piece[]): number {
   return pieces.length;
 }
 
-/** How many of the first writes one statement holds. */
+/** How many of the first writes fit into one statement. */
 function countWithin(writes: readonly Write[]): number {
   let chars = 0;
   for (const [index, { data }] of writes.entries()) {
@@ -421,7 +421,7 @@ function split(piece: Piece, countOf: (writes: readonly Write[]) => number): Pie
   return [...parts, { ...piece, writes: rest, ...(parts.length > 0 && { alone: true }) }];
 }
 
-/** The record cannot be stored, and never will be; nothing is kept of it. */
+/** The record can never be stored and is discarded. */
 export class RecordRefused extends StoreError {
   constructor(message: string) {
     super('STORE_WRITE_FAILED', message);
@@ -431,11 +431,11 @@ export class RecordRefused extends StoreError {
 export function claimLost({ sessionId }: Claim): StoreError {
   return new StoreError(
     'STORE_CLAIM_LOST',
-    `this gateway does not own session ${sessionId} any more; another one may have it now`,
+    `this gateway no longer owns session ${sessionId}; another gateway may own it now`,
   );
 }
 
-/** Others have removed this gateway, because it did not renew its lease for long. */
+/** Other gateways have removed this one because it did not renew its lease for a long time. */
 function removed(store: string): StoreError {
-  return new StoreError('STORE_WRITE_FAILED', `${store}: this gateway was away for too long; make the change again`);
+  return new StoreError('STORE_WRITE_FAILED', `${store}: this gateway was away for too long; repeat the change`);
 }

@@ -1,4 +1,4 @@
-/** Accounts at servers in the file of the store. */
+/** Accounts on servers in the store file. */
 
 import { randomUUID } from 'node:crypto';
 import type { AccountRecord, AccountRecordKind, AccountStore, StoredAccountRecord } from '../../core/ports.ts';

@@ -1,6 +1,6 @@
 /**
- * The audit record in the file of the store. It is written in transactions of its own. All is done at once, so long work comes in
- * pieces, and other work between them.
+ * The audit record in the store file, written in separate transactions. SQLite calls are synchronous, so long work is split into
+ * pieces, with other work between them.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -24,9 +24,9 @@ const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: '' };
 
 /** The part of the file that the record may have at most. */
 const FILE_SHARE = 1 / 4;
-/** How often the size is looked at, in parts of what is allowed. */
+/** The size is checked each time this fraction of the allowed bytes was written. */
 const SIZE_CHECKS = 16;
-/** How much is deleted when it is too large, so that this does not happen all the time. */
+/** A record that is too large is trimmed to this fraction, so that trimming is rare. */
 const TRIM_TO = 0.95;
 /** How many lines are deleted in one go. */
 const DELETED_AT_ONCE = 500;
@@ -70,7 +70,7 @@ export class SqliteAudit implements AuditLog {
   readonly #statements: CheckedStatements;
   readonly #options: SqliteAuditOptions;
   readonly #mostBytes: number;
-  /** What was written since the size was last looked at. */
+  /** The bytes written since the last size check. */
   #written = 0;
   readonly #sweeps = new Sweeps();
 
@@ -116,7 +116,7 @@ export class SqliteAudit implements AuditLog {
         return found;
       },
       onUnreadable: (seq) => this.#options.log.error('audit_line_unreadable', { path: this.#options.path, seq }),
-      // Nothing else is done meanwhile.
+      // Nothing else runs meanwhile.
       next: (size) => size,
     });
   }
@@ -156,7 +156,7 @@ export class SqliteAudit implements AuditLog {
     return rows.length;
   }
 
-  /** Deletes some of the oldest lines: those before that time, and more until so many bytes are free. */
+  /** Deletes some of the oldest lines: those before this time, and more until enough bytes are free. */
   #deleteSome(before: number, bytes: number): { deleted: number; freed: number } {
     const rows = this.#rows({ sql: OLDEST, values: [] }) as { seq: number; at: number; bytes: number }[];
     let [deleted, freed, last] = [0, 0, 0];
@@ -181,7 +181,7 @@ export class SqliteAudit implements AuditLog {
   }
 }
 
-/** A gateway may be using the store. One of an earlier version has no lines. */
+/** A gateway may be using the store. A store of an earlier version has no lines. */
 export async function openAuditToRead(given: string): Promise<AuditToRead> {
   const path = await fileOf(given);
   const db = await openToLook(path);

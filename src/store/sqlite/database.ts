@@ -35,13 +35,13 @@ export async function openDatabase(path: string): Promise<Libsql.Database> {
   }
 }
 
-/** Opens an existing store to look into it: nothing is created, brought up to date or changed. */
+/** Opens an existing store read-only: nothing is created, migrated or changed. */
 export async function openToLook(path: string): Promise<Libsql.Database> {
   if (path === ':memory:' || (await sizeOf(path)) === 0) {
-    const what = path === ':memory:' ? 'this store is in memory alone' : 'there is no such store';
+    const what = path === ':memory:' ? 'this store is only in memory' : 'there is no such store';
     throw new StoreError(
       'STORE_MISSING',
-      `${path}: ${what}; give the path of one with --store, or the config file with --config`,
+      `${path}: ${what}; set its path with --store, or the config file with --config`,
     );
   }
   await assertOurs(path);
@@ -74,7 +74,7 @@ export async function fileOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch {
-    // Not there yet; a link may say where it will be.
+    // It does not exist yet; a link may point to its future place.
     const target = await readlink(path).catch(() => undefined);
     return target === undefined ? path : fileOf(resolve(dirname(path), target));
   }
@@ -98,7 +98,7 @@ async function assertOurs(path: string): Promise<boolean> {
   const size = await sizeOf(path);
   const hasLog = (await sizeOf(`${path}-wal`)) > 0;
   // SQLite would delete the log of an empty file.
-  if (size < SMALLEST_FILE && hasLog) throw damaged(path, 'a part of the file is missing');
+  if (size < SMALLEST_FILE && hasLog) throw damaged(path, 'part of the file is missing');
   if (size === 0) return false;
   if (size < SMALLEST_FILE) throw notOurs(path, 'the file is not a database');
   const db = connect(`${pathToFileURL(path).href}?immutable=1`, path);
@@ -116,7 +116,7 @@ async function assertOurs(path: string): Promise<boolean> {
 
 function assertApplicationId(db: Libsql.Database, path: string): void {
   const [row] = db.pragma('application_id') as { application_id: number }[];
-  if (row?.application_id !== APPLICATION_ID) throw notOurs(path, 'the file is a database of another program');
+  if (row?.application_id !== APPLICATION_ID) throw notOurs(path, 'the file is the database of another program');
 }
 
 /** Checks the file only after a run that did not shut down: the check reads the whole file. */
@@ -158,21 +158,21 @@ function damaged(path: string, error: unknown): StoreError {
 }
 
 function notOurs(path: string, what: string): StoreError {
-  return new StoreError('STORE_NOT_OURS', `${path}: ${what}; nothing was changed; give another path as the store`);
+  return new StoreError('STORE_NOT_OURS', `${path}: ${what}; nothing was changed; use another path for the store`);
 }
 
 function notAFile(url: string): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
-    `${withoutSecrets(url)}: only the gateway itself works on PostgreSQL so far; give a file as the store`,
+    `${withoutSecrets(url)}: only the gateway itself supports PostgreSQL so far; use a file as the store`,
   );
 }
 
 export function unusable(path: string, error: unknown): StoreError {
   return new StoreError(
     'STORE_UNUSABLE',
-    `${path}: the store cannot be opened: ${messageOf(error)}; check that the folder exists and can be written, ` +
-      'or give another path as the store',
+    `${path}: the store cannot be opened: ${messageOf(error)}; check that the folder exists and is writable, ` +
+      'or use another path for the store',
     { cause: error },
   );
 }

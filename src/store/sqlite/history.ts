@@ -1,6 +1,6 @@
 /**
- * The history in the file of the store. It is written in transactions of its own, between those of the sessions. All is done at
- * once, so long work comes in pieces, and other work between them.
+ * The history in the store file, written in separate transactions between those of the sessions. SQLite calls are
+ * synchronous, so long work is split into pieces, with other work between them.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -35,9 +35,9 @@ export const DIALECT: Dialect = {
 
 /** The part of the file that the history may have at most: the rest is for tasks and questions. */
 const FILE_SHARE = 1 / 4;
-/** How often the size is looked at, in parts of what is allowed. */
+/** The size is checked each time this fraction of the allowed bytes was written. */
 const SIZE_CHECKS = 16;
-/** How much is deleted when it is too large, so that this does not happen all the time. */
+/** A history that is too large is trimmed to this fraction, so that trimming is rare. */
 const TRIM_TO = 0.9;
 /** How many entries are deleted in one go. */
 const DELETED_AT_ONCE = 500;
@@ -63,7 +63,7 @@ const COLUMNS: readonly (keyof HistoryRow)[] = [
 ];
 const CHANGED = ['seq', 'gateway', ...COLUMNS.filter((column) => column !== 'id' && column !== 'content_bytes')];
 
-/** An entry that has ended does not go on again, unless it was lost. */
+/** An ended entry is not reopened, unless it was lost. */
 const PUT = `INSERT INTO history (seq, gateway, ${COLUMNS.join(', ')}) VALUES (${Array(COLUMNS.length + 2)
   .fill('?')
   .join(', ')})
@@ -95,10 +95,10 @@ export class SqliteHistory implements History {
   readonly #statements: CheckedStatements;
   readonly #options: SqliteHistoryOptions;
   readonly #mostBytes: number;
-  /** Tells the entries of this run of the program from those of earlier ones. */
+  /** Identifies the entries of this process. */
   readonly #run = randomUUID();
   readonly #watchers = new Set<() => void>();
-  /** What was written since the size was last looked at. */
+  /** The bytes written since the last size check. */
   #written = 0;
 
   constructor(db: Libsql.Database, prepared: PreparedStatements, options: SqliteHistoryOptions) {
@@ -115,7 +115,7 @@ export class SqliteHistory implements History {
       this.#put(writes);
     } catch (error) {
       if (!failedWith(error, 'SQLITE_FULL')) throw this.#statements.failure(error);
-      // What is new is worth more than what is old; and other records need the room more than either.
+      // New entries matter more than old ones, and other records matter more than both.
       this.#deleteHalf();
       this.#statements.check(() => this.#put(writes));
     }
@@ -137,7 +137,7 @@ export class SqliteHistory implements History {
     });
   }
 
-  /** The number before the first of so many new ones. */
+  /** The number before the first of `count` new ones. */
   #nextNumbers(count: number): number {
     const row = this.#prepared.get(NUMBER).get(count) as { newest: number };
     return row.newest - count;
@@ -177,7 +177,7 @@ export class SqliteHistory implements History {
     return () => this.#watchers.delete(watcher);
   }
 
-  /** No other gateway uses the file, so what an earlier run wrote is nobody's. */
+  /** No other gateway uses the file, so entries of earlier processes are lost. */
   async endLost(now: number): Promise<void> {
     this.#statements.check(() =>
       transaction(this.#db, () => {
@@ -213,7 +213,7 @@ export class SqliteHistory implements History {
     }
   }
 
-  /** Deletes some of the entries that ended first, until so many bytes are free. */
+  /** Deletes some of the oldest ended entries, until enough bytes are free. */
   #deleteSome(endedBefore: number, bytes: number): { deleted: number; freed: number } {
     const rows = this.#rows({ sql: FIRST_ENDED, values: [endedBefore] }) as {
       id: string;

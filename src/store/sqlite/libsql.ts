@@ -40,7 +40,7 @@ export function cLibrary(): 'glibc' | 'musl' | undefined {
     if (loader === undefined) return undefined;
     return loader === 'musl' ? 'musl' : 'glibc';
   } catch {
-    // A system may hide the executable from the program; then the report tells.
+    // The system may hide the executable; then the report is used.
     return undefined;
   }
 }

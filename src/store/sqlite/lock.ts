@@ -8,12 +8,12 @@ export interface StoreLock {
   release: () => void;
 }
 
-/** A program that was just stopped may need a moment to let go. */
+/** A process that is stopping may need a moment to release the lock. */
 const PATIENCE_MS = 2000;
 
 /**
- * Keeps a second gateway away from a store: what two of them remember in memory would not agree. The lock is that of
- * SQLite on a small file beside the store, which the system lets go of however the process ends. Reading the store stays
+ * Prevents a second gateway from using a store: their in-memory states would diverge. The lock is a lock of
+ * SQLite on a small file beside the store, which the system releases however the process ends. Reading the store stays
  * possible.
  */
 export async function lockStore(path: string): Promise<StoreLock> {
@@ -31,7 +31,7 @@ export async function lockStore(path: string): Promise<StoreLock> {
     const who = pid === undefined ? '' : ` (process ${pid})`;
     throw new StoreError(
       'STORE_IN_USE',
-      `${path}: another meanwhile${who} is using this store; stop it, or give this one another \`store\``,
+      `${path}: another meanwhile${who} is using this store; stop it, or use another \`store\``,
     );
   }
   return { release: () => lock.close() };

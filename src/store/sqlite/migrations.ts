@@ -1,4 +1,4 @@
-/** The shape of the store, as steps. A step that was released never changes; a new shape is a new step. */
+/** The schema of the store, as migrations. A released migration never changes; a schema change is a new migration. */
 
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
@@ -20,7 +20,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX questions_by_session ON questions (session_id);
   CREATE INDEX events_by_session ON events (session_id);
   `,
-  // So that a start reads only what it needs: which tasks have not ended (no moment), and which are overdue.
+  // So that a start reads only what it needs: unfinished tasks (no time) and overdue ones.
   `
   ALTER TABLE tasks ADD COLUMN keep_until INTEGER;
   UPDATE tasks SET keep_until = json_extract(data, '$.keepUntil');
@@ -36,7 +36,7 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE servers SET id = json_extract(data, '$.owner') || '/' || id;
   UPDATE servers SET data = json_set(data, '$.id', id);
   `,
-  // Each subscription is a row of its own, so that one more does not mean to write all the others again.
+  // Each subscription is a separate row, so that adding one does not rewrite all the others.
   `
   CREATE TABLE subscriptions (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, data TEXT NOT NULL);
   CREATE INDEX subscriptions_by_session ON subscriptions (session_id);
@@ -106,7 +106,7 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE tasks SET data = json_set(data, '$.checkpoint.version', 1)
     WHERE CASE WHEN json_valid(data) THEN json_extract(data, '$.checkpoint') IS NOT NULL END;
   `,
-  // The history. Its numbers begin with the time, so that those of another file are not taken for them.
+  // The history. Its numbers start with the time, so that they differ from those of another file.
   `
   CREATE TABLE history (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, gateway TEXT NOT NULL, kind TEXT NOT NULL,
     principal TEXT NOT NULL, server TEXT NOT NULL, tool TEXT, session_id TEXT, call_id TEXT, is_task INTEGER NOT NULL,
@@ -130,7 +130,7 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL, keep_until INTEGER NOT NULL);
   `,
-  // The audit record. Its numbers begin with the time, so that those of another file are not taken for them.
+  // The audit record. Its numbers start with the time, so that they differ from those of another file.
   `
   CREATE TABLE audit (seq INTEGER PRIMARY KEY, gateway TEXT NOT NULL, n INTEGER NOT NULL, kind TEXT NOT NULL,
     owner TEXT, answerer TEXT, server TEXT, tool TEXT, session_id TEXT, at INTEGER NOT NULL, bytes INTEGER NOT NULL,
@@ -147,7 +147,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX outbox_by_time ON outbox (due_at, target) WHERE state = 'waiting';
   CREATE INDEX outbox_by_subject ON outbox (subject) WHERE state = 'waiting';
   `,
-  // Accounts at servers that authorize their clients. `data` is encrypted.
+  // Accounts on servers that require authorization. `data` is encrypted.
   `
   CREATE TABLE accounts (kind TEXT NOT NULL, id TEXT NOT NULL, principal TEXT NOT NULL, server TEXT NOT NULL,
     version TEXT NOT NULL, created_at INTEGER NOT NULL, keep_until INTEGER, claim TEXT, claim_until INTEGER,
@@ -156,25 +156,25 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** Brings the store up to date with all steps or none, or refuses it untouched when a newer version of the program wrote it. */
+/** Migrates the store completely or not at all, or refuses it unchanged if a newer version of the program wrote it. */
 export function migrate(db: Libsql.Database, path: string, migrations: readonly string[] = MIGRATIONS): void {
   if (assertNotNewer(db, path, migrations) === migrations.length) return;
   transaction(db, () => {
-    // Asked again under the lock: another process may have opened the same new store at the same moment.
+    // Checked again under the lock: another process may have opened the same new store at the same moment.
     const found = assertNotNewer(db, path, migrations);
     for (const [index, sql] of migrations.entries()) if (index >= found) step(db, path, index + 1, sql);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
   });
 }
 
-/** Tells the version that was found. */
+/** Returns the version found. */
 export function assertNotNewer(db: Libsql.Database, path: string, migrations: readonly string[] = MIGRATIONS): number {
   const found = schemaVersion(db);
   if (found <= migrations.length) return found;
   throw new StoreError(
     'STORE_TOO_NEW',
-    `${path}: the store has schema version ${found}, and this version of meanwhile knows ${migrations.length} at most; ` +
-      'update meanwhile, or give another path as the store',
+    `${path}: the store has schema version ${found}, but this version of meanwhile supports at most ${migrations.length}; ` +
+      'update meanwhile, or use another path for the store',
   );
 }
 
@@ -184,7 +184,7 @@ function step(db: Libsql.Database, path: string, version: number, sql: string): 
   } catch (error) {
     throw new StoreError(
       'STORE_MIGRATION_FAILED',
-      `${path}: the step to schema version ${version} failed and the store is as it was: ${messageOf(error)}`,
+      `${path}: the migration to schema version ${version} failed, and the store is unchanged: ${messageOf(error)}`,
       { cause: error },
     );
   }

@@ -1,4 +1,4 @@
-/** The queue of notifications in the file of the store. */
+/** The notification queue in the store file. */
 
 import { randomUUID } from 'node:crypto';
 import type Libsql from 'libsql';
@@ -15,7 +15,7 @@ const SQL = outboxStatements({
   // No other gateway uses the file.
   skipLocked: '',
   noLimit: 'LIMIT -1',
-  // Whoever else has claimed one used the file before.
+  // Other claims are from earlier processes.
   isGone: '?3 IS NOT NULL',
 });
 
@@ -23,7 +23,7 @@ export class SqliteOutbox implements Outbox {
   readonly #db: Libsql.Database;
   readonly #prepared: PreparedStatements;
   readonly #statements: CheckedStatements;
-  /** Tells the claims of this run of the program from those of earlier ones. */
+  /** Identifies the claims of this process. */
   readonly #runId = randomUUID();
 
   constructor(db: Libsql.Database, prepared: PreparedStatements, path: string) {

@@ -1,4 +1,4 @@
-/** Removes records that are over from a store that no gateway uses. */
+/** Removes expired records and idle sessions from a store that no gateway uses. */
 
 import type Libsql from 'libsql';
 import { messageOf } from '../../lib/log.ts';
@@ -42,10 +42,10 @@ export async function pruneStore(given: string, rules: FileRules): Promise<FileP
 }
 
 function inUse(path: string, pid: number | undefined): StoreError {
-  const who = pid === undefined ? 'a meanwhile' : `meanwhile, process ${pid},`;
+  const who = pid === undefined ? 'a gateway' : `the gateway with process id ${pid}`;
   return new StoreError(
     'STORE_IN_USE',
-    `${path}: ${who} is using this store; it removes by itself what is over, or stop it first`,
+    `${path}: ${who} is using this store and removes expired records itself; stop it to prune the store now`,
   );
 }
 
@@ -62,7 +62,7 @@ function remove(db: Libsql.Database, { now, idleBefore, endedBefore }: FileRules
       AND id NOT IN (SELECT session_id FROM tasks WHERE keep_until IS NULL)`;
     for (const kind of OWNED_BY_A_SESSION) {
       const { changes } = db.prepare(`DELETE FROM ${TABLES[kind]} WHERE session_id IN (${idle})`).run(idleBefore);
-      // Subscriptions are a part of their sessions.
+      // Subscriptions belong to their sessions.
       if (kind !== 'subscription') removed[`${kind}s`] += changes;
     }
     removed.sessions = db.prepare(`DELETE FROM sessions WHERE id IN (${idle})`).run(idleBefore).changes;

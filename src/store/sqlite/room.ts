@@ -27,7 +27,7 @@ export class Room {
     return (this.#maxPages - this.#pragma('page_count') + this.#pragma('freelist_count')) * this.#pageSize;
   }
 
-  /** Whether a row of so many bytes was refused because of the limit, and not because the disk is full. */
+  /** Whether a row of this size was refused because of the limit, not because the disk is full. */
   isShortOf(bytes: number): boolean {
     return this.left < bytes + ROW_OVERHEAD;
   }

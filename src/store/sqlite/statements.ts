@@ -8,11 +8,11 @@ import { messageOf } from '../../lib/log.ts';
 import type { Change, OwnedKind, Put, RecordKind, Records } from '../queue.ts';
 import { OWNED_BY_A_SESSION, readRecord, TABLES, type UnreadableRecord } from '../records.ts';
 
-/** Larger records are not read when all of a kind are; those of a session are made to fit. */
+/** Larger records are skipped when all of a kind are read; sessions are trimmed instead. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 const SESSION = 'SELECT id, data FROM sessions WHERE id = ?';
-/** Those that were used last come first. */
+/** Most recently used first. */
 const SESSION_IDS = (conditions: readonly string[]): string =>
   `SELECT id, last_active_at AS at FROM sessions${conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`}
     ORDER BY last_active_at DESC, id DESC LIMIT ?`;
@@ -29,7 +29,7 @@ const MAKE_SECRET = 'INSERT OR IGNORE INTO secrets (name, value) VALUES (?, ?)';
 const SECRET = 'SELECT value FROM secrets WHERE name = ?';
 const SET_ASIDE = 'INSERT OR REPLACE INTO set_aside (kind, id, data, reason) VALUES (?, ?, ?, ?)';
 
-/** Not with OR, for which SQLite would read all sessions. */
+/** Without OR, which would make SQLite read all sessions. */
 export const SESSIONS_TO_RESUME = `SELECT id, principal FROM sessions WHERE id IN (
   SELECT id FROM sessions WHERE resumes UNION ALL SELECT session_id FROM tasks WHERE keep_until IS NULL) ORDER BY id`;
 
@@ -50,7 +50,7 @@ function putOwned(kind: OwnedKind): string {
     ON CONFLICT (id) DO UPDATE SET data = excluded.data, session_id = excluded.session_id`;
 }
 
-/** Prepares each statement when it is first used: most starts need few of them. */
+/** Prepares each statement on first use: most starts need few of them. */
 export class PreparedStatements {
   readonly #db: Libsql.Database;
   readonly #prepared = new Map<string, Libsql.Statement>();
@@ -165,7 +165,7 @@ export class Statements {
     this.#prepared.get(`DELETE FROM ${TABLES[kind]} WHERE id = ?`).run(id);
   }
 
-  /** A row that cannot be read is set aside, since otherwise it would keep its session, or the program, from starting. */
+  /** Sets unreadable rows aside, which would otherwise prevent the session or the program from starting. */
   #records<K extends RecordKind>(kind: K, rows: unknown[]): Records[K][] {
     return (rows as { id: string; data: string }[]).flatMap(({ id, data }) => {
       try {

@@ -74,7 +74,7 @@ async function reopenAside(path: string, log: Log, error: unknown): Promise<Libs
 /** For reads that no queued change affects. */
 const NO_SESSION = '';
 
-/** How many ids of sessions are looked at in one go. */
+/** How many session ids are read at once. */
 const DORMANT_BATCH = 1000;
 
 /** No other gateway can claim a session. */
@@ -103,7 +103,10 @@ export class SqliteStore implements Store {
     this.#lock = lock;
     const prepared = new PreparedStatements(db);
     this.#statements = new Statements(prepared, (record) => {
-      log.error('record_set_aside', { ...record, fix: `it is in the table set_aside of ${path}; the rest goes on` });
+      log.error('record_set_aside', {
+        ...record,
+        fix: `it was moved to the table set_aside of ${path}; everything else continues`,
+      });
     });
     this.#fitting = new Fitting(prepared);
     this.history = new SqliteHistory(db, prepared, { path, maxBytes, log });

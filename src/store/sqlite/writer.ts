@@ -6,7 +6,7 @@
  * A failed transaction leaves the queue as it was; the next change or the next `settled` tries again, and so does a
  * timer. In a full store each change is made by itself; what does not fit is set aside, and only a timer tries it again.
  * Writing is synchronous, so nothing can come into the queue while it is being written; for the same reason it
- * never waits for a lock that another program has on the file, but comes back to it.
+ * never waits for a lock that another program holds on the file, but retries later.
  */
 
 import { statSync, type Stats } from 'node:fs';
@@ -26,7 +26,7 @@ import { transaction } from './transaction.ts';
 
 /** The event loop is blocked while a write waits inside SQLite. */
 const BUSY_TIMEOUT_MS = 10;
-/** How often a write is tried again that found the file locked. */
+/** How often a write to a locked file is retried. */
 export const BUSY_RETRY_MS = 50;
 /** How long reads and commits wait for a locked file before they fail. */
 export const PATIENCE_MS = 2000;
@@ -38,7 +38,7 @@ const FULL_LOG_MS = 10_000;
 /** How much of what did not fit is retried in one turn once there is room again. */
 const RETRY_BYTES = 4 * 1024 * 1024;
 
-const AT_THE_NEXT_START = 'restart the gateway: it puts the file aside and begins a new one';
+const AT_THE_NEXT_START = 'restart the gateway: it moves the file aside and creates a new one';
 
 /** Why a record did not fit: because of the limit, or because the disk is full. */
 interface Full {
@@ -75,7 +75,7 @@ export class Writer {
   #fullLoggedAt = -Infinity;
   /** The file as it was opened; absent in memory. */
   readonly #file: Pick<Stats, 'ino' | 'dev'> | undefined;
-  /** When the file was last seen to be the same. */
+  /** When the file was last checked to be the same. */
   #fileSeen = Date.now();
   /** Damage found at run time. The next start would not find new records, so no new task is accepted. */
   #problem: { kind: StoreProblem; found: number; error: StoreError; refused: Set<string> } | undefined;
@@ -153,14 +153,14 @@ export class Writer {
     return this.#problem.error;
   }
 
-  /** SQLite would go on writing to a deleted file, and the next start would not find it. */
+  /** SQLite would keep writing to a deleted file, which the next start would not find. */
   #checkFile(): void {
     if (this.#file === undefined || this.#problem !== undefined) return;
     let now: Stats | undefined;
     try {
       now = statSync(this.#path, { throwIfNoEntry: false });
     } catch {
-      // The folder cannot be read at the moment: that says nothing about the file.
+      // The folder cannot be read now, which says nothing about the file.
       return;
     }
     if (now?.ino === this.#file.ino && now.dev === this.#file.dev) {
@@ -184,7 +184,7 @@ export class Writer {
     this.#refusals.push({ put, error });
   }
 
-  /** The last write may block: no client is served any more. Returns why something was not written. */
+  /** The last write may block, because no client is served any more. Returns the failure if something was not written. */
   close(): StoreError | undefined {
     this.#db.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
     this.#busySince = -Infinity;
@@ -228,7 +228,7 @@ export class Writer {
     return any;
   }
 
-  /** Why something that concerns the session was not written, although the rest was. */
+  /** The failure of a change that concerns the session, if the rest was written. */
   #failureFor(sessionId: string | undefined): StoreError | undefined {
     const refusal = this.#refusals.find(({ put }) => concerns(put, sessionId));
     if (refusal) return refusal.error;
@@ -328,7 +328,7 @@ export class Writer {
     this.#asideRetry = setTimeout(() => this.#retryAside(RETRY_BYTES));
   }
 
-  /** A record that has no JSON (nested too deeply, say) is given up: kept, it would stop every later write. */
+  /** Discards a record that cannot be serialized, for example if nested too deeply: it would block every later write. */
   #serialise(): [Change, string][] {
     const rows: [Change, string][] = [];
     for (const change of this.#queue) {
@@ -366,7 +366,7 @@ export class Writer {
   #notWritten(error: unknown, changes = this.#queue.size, limit = ''): StoreError {
     return new StoreError(
       'STORE_WRITE_FAILED',
-      `${this.#path}: ${changes} changes could not be written and are kept for the next try: ${messageOf(error)}${limit}`,
+      `${this.#path}: ${changes} changes could not be written and will be retried: ${messageOf(error)}${limit}`,
       { cause: error },
     );
   }
@@ -376,7 +376,7 @@ export class Writer {
   }
 }
 
-/** Of a record that is larger than the room that is left, in the words of SQLite. */
+/** For a record that is larger than the remaining room, with SQLite's message. */
 class FullError extends Error {
   readonly code = 'SQLITE_FULL';
 
@@ -385,7 +385,7 @@ class FullError extends Error {
   }
 }
 
-/** There is no room on the disk, or no more is allowed. */
+/** The disk is full, or the limit is reached. */
 function isFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_FULL');
 }

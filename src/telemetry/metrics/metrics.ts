@@ -38,7 +38,7 @@ const VIEWS: readonly Session['view']['kind'][] = ['hub', 'direct', 'group'];
 export class Metrics {
   readonly #clientRequests = new Histogram(
     'mcp_server_operation_duration_seconds',
-    'Requests of clients, until the reply.',
+    'Requests from clients, until the reply.',
     OPERATION_SECONDS,
     ['mcp_method_name', 'error_type', 'view'],
   );
@@ -55,7 +55,7 @@ export class Metrics {
   ]);
   readonly #questions = new Histogram(
     'meanwhile_question_wait_seconds',
-    'Questions of servers, until they were answered or over.',
+    'Questions from servers, until they were answered or ended.',
     LONG_SECONDS,
     ['kind', 'outcome', 'via'],
   );
@@ -151,12 +151,12 @@ export class Metrics {
     return this.#configured.has(server) ? server : ADDED;
   }
 
-  /** Read from the sessions, so that nobody has to keep count. */
+  /** Read from the sessions on demand, without counters. */
   async #state(): Promise<Family[]> {
     const { sessions, store } = this.#gateway;
-    const open = gauge('meanwhile_calls_open', 'Tool calls at work, as tasks or not.', 'server');
-    const tasks = gauge('meanwhile_tasks', 'Tasks in memory; ended ones until they are forgotten.', 'status');
-    const questions = gauge('meanwhile_questions_open', 'Questions of servers without an answer.', 'kind', 'server');
+    const open = gauge('meanwhile_calls_open', 'Running tool calls, including tasks.', 'server');
+    const tasks = gauge('meanwhile_tasks', 'Tasks in memory, including ended tasks that are still kept.', 'status');
+    const questions = gauge('meanwhile_questions_open', 'Open questions from servers.', 'kind', 'server');
     const bySession = gauge('meanwhile_sessions', 'Sessions in memory.', 'view');
     const connections = gauge('meanwhile_server_connections', 'Connections to servers.', 'server', 'state');
     const up = gauge('meanwhile_server_up', 'Whether the server is connected; absent until a session tries.', 'server');
@@ -164,7 +164,7 @@ export class Metrics {
     for (const view of VIEWS) bySession.add(0, view);
     for (const server of this.#configured) open.add(0, server);
     for (const [index, session] of sessions.entries()) {
-      // Thousands of sessions must not hold up those who call.
+      // Thousands of sessions must not delay calls.
       if (index % SESSIONS_PER_TURN === SESSIONS_PER_TURN - 1) await nextTurn();
       bySession.add(1, session.view.kind);
       for (const server of session.calls.servers) open.add(1, this.#serverLabel(server));

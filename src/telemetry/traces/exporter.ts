@@ -11,7 +11,7 @@ type ExportSettings = Omit<TraceSettings, 'sampler'>;
 /** How long the program waits for the collector when it ends. */
 const LAST_EXPORT_MS = 1500;
 const LONGEST_PAUSE_MS = 60_000;
-/** What a collector answers that cannot take spans at the moment. */
+/** The status codes of a collector that temporarily accepts no spans. */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** The collector answered with an error. */

@@ -1,4 +1,4 @@
-/** Makes spans of what the observer is told, by the conventions of OpenTelemetry for MCP. */
+/** Creates spans from observed events, by the OpenTelemetry conventions for MCP. */
 
 import type { InteractionKind } from '../../core/interaction/interaction.ts';
 import type { ObservedQuestion, ObservedRequest, ObservedServerRequest, Operation } from '../../core/observer.ts';
@@ -55,7 +55,7 @@ export class Tracer {
     );
   }
 
-  /** What the gateway asks of servers on its own belongs to no trace, and makes none. */
+  /** Requests that the gateway makes on its own belong to no trace and create none. */
   serverRequest({ server, url, method, target, meta, callId, resumed }: ObservedServerRequest): Operation | undefined {
     const caller = contextIn(traceparentIn(meta));
     if (caller === undefined) return undefined;

@@ -16,7 +16,7 @@ test('A-Q: login signs in at a running gateway, whoami shows the account, and lo
   const server = await protectedServer();
   const gateway = await httpGateway({ files: { url: server.url } });
   const at = ['--url', new URL(gateway.url).origin, '--token', gateway.console.key];
-  expect((await runCommand(['whoami', ...at])).stdout).toContain('Nobody is signed in at a server');
+  expect((await runCommand(['whoami', ...at])).stdout).toContain('You are not signed in to any server');
   const login = await runCommand(['login', 'files', ...at, '--timeout', '15s'], { env: { BROWSER } });
   expect(login).toMatchObject({ code: 0 });
   expect(login.stderr).toMatch(/http:\/\/127\.0\.0\.1:\d+\/oauth\/start\//);
@@ -44,7 +44,7 @@ test('A-Q, A-36: without a gateway, login uses the store, and commands that use 
   expect(JSON.parse(login.stdout)).toMatchObject({ server: 'files', account: { renewable: true } });
   const after = await runCommand(['call', 'files', 'echo', 'text=hello', ...config]);
   expect(after).toMatchObject({ code: 0, stdout: expect.stringContaining('hello') as string });
-  expect((await runCommand(['whoami', ...config])).stdout).toContain('renewed by itself');
+  expect((await runCommand(['whoami', ...config])).stdout).toContain('renewed automatically');
 });
 
 test('A-S, A-Q: everybody sees an account that all share, and an operator signs out of it', async () => {
@@ -99,7 +99,7 @@ test('A-Q: mistakes are told with what to do', async () => {
   const config = ['--config', await configFile({ local: { command: 'x' } }, { store: ':memory:' })];
   expect(await runCommand(['login', ...config])).toMatchObject({ code: 2 });
   const command = await runCommand(['login', 'local', ...config]);
-  expect(command.stderr).toContain("'local' is a command, where nobody signs in");
+  expect(command.stderr).toContain("'local' is a command, which needs no sign-in");
   const unknown = await runCommand(['login', 'files', ...config]);
   expect(unknown.stderr).toContain("'files' is not in the config file");
 });

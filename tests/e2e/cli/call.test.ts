@@ -19,7 +19,7 @@ const KINDS = [
   ['2026-07-28 with tasks', startTasksV2Http],
 ] as const;
 
-const UNANSWERED = 'a question was left unanswered: answer it with --answer, or call from a terminal';
+const UNANSWERED = 'a question was left unanswered: use --answer, or call the tool from a terminal';
 
 test.each(KINDS)('C-3: a tool of a server (%s) is called, and its text printed plainly', async (_kind, start) => {
   const { url } = owned(await start());
@@ -154,7 +154,7 @@ test('C-3: --timeout ends a call, on the server too, with its own exit code', as
     '--json',
   ]);
   expect(code).toBe(5);
-  const message = 'time ran out after 4s; the call was cancelled';
+  const message = 'timed out after 4s; the call was cancelled';
   expect(stderr).toBe(`meanwhile: ${message}`);
   expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true } });
   await expect.poll(() => server.state.cancelled).toEqual(['slow']);

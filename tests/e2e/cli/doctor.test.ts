@@ -98,7 +98,7 @@ test('C-3: --timeout of doctor is for each server: one that is silent gets a pro
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✓ fine {2}.*tools/m);
   expect(stdout).toMatch(
-    /^✗ silent\n {2}problem: no MCP answer within 3s\n {2}fix: the program started but does not answer/m,
+    /^✗ silent\n {2}problem: no MCP response within 3s\n {2}fix: the program started but does not answer/m,
   );
   // As they become known, not as the file has them.
   expect(stdout.indexOf('fine')).toBeLessThan(stdout.indexOf('silent'));
@@ -118,7 +118,7 @@ test('C-3: who interrupts doctor keeps what is known so far', async () => {
   await expect.poll(() => program.stdout.join('\n'), { timeout: 10_000 }).toContain('✓ fine');
   program.child.kill('SIGINT');
   expect(await program.exited).toBe(130);
-  expect(program.stderr).toEqual(['meanwhile: interrupted; not examined: silent']);
+  expect(program.stderr).toEqual(['meanwhile: interrupted; not checked: silent']);
 
   const log = join(await temporaryFolder(), 'started');
   const json = await startProgram(['doctor', `TEST_START_LOG='${log}' ${SILENT.command} -e '${TELL_START}'`, '--json']);
@@ -126,7 +126,7 @@ test('C-3: who interrupts doctor keeps what is known so far', async () => {
   json.child.kill('SIGINT');
   expect(await json.exited).toBe(130);
   expect(JSON.parse(json.stdout.join('\n'))).toMatchObject({
-    servers: [{ ok: false, problems: [{ problem: 'interrupted before the result was known' }] }],
+    servers: [{ ok: false, problems: [{ problem: 'interrupted before the check finished' }] }],
   });
 });
 

@@ -113,7 +113,7 @@ test('C-3: server-everything: a page that has to be visited before the call is a
   terminal.press('Enter');
   await terminal.shows('● Done');
   terminal.press('Enter');
-  await terminal.shows('Calling again.');
+  await terminal.shows('Calling the tool again.');
   await terminal.shows(/This page is at example\.com[\s\S]*● Open it in the browser/);
   terminal.press('Down', 'Enter');
   await terminal.shows(/● Done(?![\s\S]*◇ {2}When)/);

@@ -16,5 +16,5 @@ test('P-1, C-3: export prints one JSON document a line, with or without --json, 
   expect(lines).toMatchObject([{ record: { id: 'a' } }, { record: { id: 'b' } }]);
   expect(await runCommand(['store', 'export', '--json', '--store', path])).toEqual(plain);
   const { stdout: help } = await runCommand(['store', '--help']);
-  expect(help.replaceAll(/\s+/g, ' ')).toContain('export always prints one per line');
+  expect(help.replaceAll(/\s+/g, ' ')).toContain('export always prints one document per line');
 });

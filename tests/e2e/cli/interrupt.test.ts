@@ -21,7 +21,7 @@ test('C-3: Ctrl-C asks whether to cancel or to go on; who goes on gets the resul
   // The server does not keep the call, so it cannot be left.
   expect(menu).not.toContain('Leave it running');
   terminal.press('Down');
-  await terminal.shows('● Go on');
+  await terminal.shows('● Continue');
   terminal.press('Enter');
   await terminal.shows(/slow \ds/);
   const { code, screen } = await terminal.ended();
@@ -114,7 +114,7 @@ test('C-3: a task that waits for an answer can be left where the server asks aga
   staying.press('C-c');
   const menu = await staying.shows('● Cancel it');
   expect(menu).not.toContain('○ Leave it running');
-  expect(menu).toContain('It cannot be left running: servers of the older protocol do not repeat a question');
+  expect(menu).toContain('You cannot leave it running: servers of the older protocol do not repeat a question');
 });
 
 test('C-3: a task of a server that is a command goes with us, so it cannot be left', async () => {
@@ -203,9 +203,7 @@ test.each(GENERATIONS)(
     leaving.press('Enter');
     const left = await leaving.ended();
     expect(left.code).toBe(130);
-    expect(left.screen).toContain(
-      'stopped waiting; the connection is lost, so it is unknown whether the server still has the task',
-    );
+    expect(left.screen).toContain('stopped waiting; the connection is lost, so the server may no longer have the task');
     expect(left.screen).toMatch(/come back with: .* tasks result /);
     if (start === startTasksV1Http) expect(left.screen).toMatch(/come back with: .* --session \S+/);
   },

@@ -264,11 +264,11 @@ test('P-4: a store of an older version is shown and exported as it is', async ()
 test.each([
   [['store', 'burn'], 'show|prune|export'],
   [['store', 'show', 'more'], 'show|prune|export'],
-  [['store', '--older-than', '1d'], '--older-than is not for store show'],
-  [['store', 'prune', '--with-secrets'], '--with-secrets is not for store prune'],
+  [['store', '--older-than', '1d'], '--older-than does not apply to store show'],
+  [['store', 'prune', '--with-secrets'], '--with-secrets does not apply to store prune'],
   [['store', 'prune', '--older-than', 'soon'], '--older-than: expected a time'],
   [['store', 'prune', '--older-than', '7'], "--older-than: expected a time with its unit, as in 12h or 7d, got '7'"],
-  [['store', '--stdio', '--store', 'x.db'], 'either --stdio or --store'],
+  [['store', '--stdio', '--store', 'x.db'], '--stdio and --store exclude each other'],
   [['store', '--port', '1'], "Unknown option '--port'"],
 ])('P-1: %j is wrong usage', async (args, about) => {
   const { code, stderr } = await runCommand(args);

@@ -65,7 +65,7 @@ test.each(GENERATIONS)('C-3: when the time to wait runs out, the task goes on (%
   const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
   const { code, stderr } = await runCommand(['tasks', 'result', ...task, '--timeout', '500ms']);
   expect(code).toBe(5);
-  expect(stderr).toContain('time ran out after 500ms; the task continues');
+  expect(stderr).toContain('timed out after 500ms; the task continues');
   expect(stderr).toContain(`tasks result ${server.url} ${taskId}`);
   server.state.release();
   expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
@@ -112,7 +112,7 @@ test('C-3: a task that is not known may be one of another session, and who asks 
   for (const action of ['get', 'result', 'watch', 'cancel']) {
     const { code, stderr } = await runCommand(['tasks', action, server.url, 'other']);
     expect(code).toBe(1);
-    expect(stderr).toContain('give the session of the task with --session ID');
+    expect(stderr).toContain('pass the session of the task with --session ID');
     const gone = await runCommand(['tasks', action, server.url, 'other', '--session', 'gone']);
     expect(gone.code).toBe(1);
     expect(gone.stderr).toContain("the server no longer knows the session 'gone'");

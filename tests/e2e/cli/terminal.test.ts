@@ -164,7 +164,7 @@ test('C-3: a link that is no web page cannot be opened', async () => {
 test('C-3: a request to a model is shown in full, answered in its place, or rejected', async () => {
   const { url } = owned(await startV1Http());
   const answering = await programInTerminal(['call', url, 'sample', 'prompt=Why?', '--json']);
-  const shown = await answering.shows('● Answer in its place');
+  const shown = await answering.shows('● Write the response yourself');
   for (const part of ['system: Be brief.', 'user: Why?', 'at most 64 tokens', 'model: small']) {
     expect(shown).toContain(part);
   }
@@ -177,7 +177,7 @@ test('C-3: a request to a model is shown in full, answered in its place, or reje
   expect(screen).toContain(String.raw`\"text\":\"Because.\"`);
 
   const rejecting = await programInTerminal(['call', url, 'sample', 'prompt=Why?']);
-  await rejecting.shows('● Answer in its place');
+  await rejecting.shows('● Write the response yourself');
   rejecting.press('Down', 'Enter');
   const rejected = await rejecting.ended();
   expect(rejected.screen).toContain('Rejected.');

@@ -28,6 +28,6 @@ test('C-3: nor is one whose time runs out', async () => {
   await terminal.shows('● Answer');
   const { code, screen } = await terminal.ended();
   expect(screen).not.toContain(TAKEN_BACK);
-  expect(screen).toContain('time ran out after 6s');
+  expect(screen).toContain('timed out after 6s');
   expect(code).toBe(5);
 });

@@ -113,14 +113,14 @@ describe('--timeout of a call tells what became of it', () => {
     const server = owned(await startV1Http());
     const { code, stdout } = await runCommand(['call', server.url, ...CALL]);
     expect(code).toBe(5);
-    const message = 'time ran out after 4s; the call was cancelled';
+    const message = 'timed out after 4s; the call was cancelled';
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true } });
   });
 
   test('C-3: so was its task', async () => {
     const server = owned(await startTasksV2Http());
     const { stdout } = await runCommand(['call', server.url, ...CALL]);
-    const message = 'time ran out after 4s; the call was cancelled';
+    const message = 'timed out after 4s; the call was cancelled';
     const taskId: unknown = expect.any(String);
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true, taskId } });
   });

@@ -46,7 +46,7 @@ test('N-1: notify list says how many were dropped', async () => {
   await countDropped(gateway.gateway.store, Date.now(), 7);
   const { code, stdout } = await runCommand(['notify', 'list', ...flags]);
   expect(code).toBe(0);
-  expect(stdout).toContain('7 dropped since yesterday (UTC) before they were sent: too many waited.');
+  expect(stdout).toContain('7 dropped since yesterday (UTC) because too many were queued.');
   const json = await runCommand(['notify', 'list', '--json', ...flags]);
   expect(JSON.parse(json.stdout)).toEqual({ notifications: [], dropped: 7 });
 });

@@ -124,7 +124,7 @@ test('P-4: a store that is not ours, or newer than us, exits with 1 and the fix,
       expect(code, stderr).toBe(1);
       expect(stderr).toContain(store);
       expect(stderr).toContain(about);
-      expect(stderr).toContain('give another path as the store');
+      expect(stderr).toContain('use another path for the store');
     }
   }
 });

@@ -9,8 +9,8 @@ import { logged, logLines, serveProgram, startProgram } from '../../support/prog
 import { v1Stdio } from '../../support/servers.ts';
 
 const FLAGS = ['--port', '0', '--store', ':memory:'];
-const UNUSED = 'meanwhile.json is in this folder, but stdio does not use it by itself: add --config meanwhile.json';
-const NONE = 'create meanwhile.json in this folder, or give yours with --config FILE';
+const UNUSED = 'meanwhile.json is in this folder, but stdio does not use it automatically: add --config meanwhile.json';
+const NONE = 'create meanwhile.json in this folder, or use --config FILE';
 
 async function folderWithFile(text?: string): Promise<string> {
   const cwd = await temporaryFolder();
@@ -51,7 +51,9 @@ test('X-4: a mistake in the file of the folder says why that file is read', asyn
     const { code, stderr } = await runCommand(args, { cwd: await folderWithFile('{"mcpServers": []}') });
     expect(code).toBe(2);
     expect(stderr).toContain('meanwhile.json: mcpServers: ');
-    expect(stderr).toContain('meanwhile.json is used because it is in this folder; --config FILE names another');
+    expect(stderr).toContain(
+      'Meanwhile uses meanwhile.json because it is in this folder; use --config FILE for another file',
+    );
   }
   // A server that is a URL or a command needs no file.
   const { command, args } = v1Stdio();
@@ -87,7 +89,7 @@ test('C-3: without any file there is the demo server, and the way to a file is n
   const unknown = await runCommand(['tools', 'files']);
   expect(unknown.stderr).toContain(`there is no config file, and without one only demo; ${NONE}`);
   const examined = await runCommand(['doctor', '--json']);
-  const lead = 'meanwhile: there is no config file, so only the demo server is examined';
+  const lead = 'meanwhile: there is no config file, so only the demo server is checked';
   expect(examined).toMatchObject({ code: 0, stderr: `${lead}; ${NONE}` });
   expect(JSON.parse(examined.stdout)).toMatchObject({ servers: [{ server: 'demo' }] });
 

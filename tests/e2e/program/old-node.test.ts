@@ -34,8 +34,8 @@ test.each(['--version', '--help', 'serve', 'stdio', 'doctor', 'call demo x --jso
     const { code, stdout, stderr } = await runProgram(line.split(' '), await looksLike('18.20.8'));
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toBe(
-      `meanwhile: needs Node ${NEEDED} or newer; this is 18.20.8 (${process.execPath}). ` +
-        `Install a newer one, or give its path as "command" in your client's config.`,
+      `meanwhile: Node ${NEEDED} or newer is required; this is 18.20.8 (${process.execPath}). ` +
+        `Install a newer version, or set its path as "command" in your client's config.`,
     );
   },
 );

@@ -94,7 +94,7 @@ test('P-4: a store in a place that cannot be written is a clear error', async ()
     const { code, stderr } = await runProgram(['serve', '--port', '0', '--store', store]);
     expect(code).toBe(1);
     expect(stderr).toContain(`${store}: the store cannot be opened`);
-    expect(stderr).toContain('check that the folder exists and can be written');
+    expect(stderr).toContain('check that the folder exists and is writable');
     expect(stderr).not.toContain('at Object');
   }
 });

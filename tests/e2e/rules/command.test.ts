@@ -48,7 +48,7 @@ test('G-1: says what it does not know', async () => {
   const unreachable = await ruleFor('gone', 'delete', 'path=/a', ...file);
   expect(unreachable).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('the tools of gone cannot be read') as string,
+    stderr: expect.stringContaining('the tools of gone cannot be listed') as string,
   });
   expect(unreachable.stdout).toContain('destructiveHint=true (default)');
   const unknown = await ruleFor('old', 'ecco', ...file);
@@ -66,11 +66,11 @@ test('G-1: proposes rules for the servers that can be reached', async () => {
   const file = ['--config', await config([])];
   const { code, stdout, stderr } = await runCommand(['rules', 'init', ...file]);
   expect(code).toBe(0);
-  expect(stderr).toContain('gone is left out: ');
+  expect(stderr).toContain('skipping gone: ');
   expect(stdout).toContain(
     '{ "server": "old", "tool": "slow", "then": "ask", "remember": true, "approver": "person" },',
   );
-  expect(stdout).toContain('Tools that say that they change nothing (old: echo');
+  expect(stdout).toContain('Tools that declare themselves read-only (old: echo');
   const json = JSON.parse((await runCommand(['rules', 'init', '--json', ...file])).stdout) as { rules: unknown[] };
   expect(json.rules).toContainEqual({
     annotations: { destructiveHint: true },

@@ -18,7 +18,7 @@ test('D-1, P-1: a store in use is told in words of the library, without what onl
   owned(await createTaskController({ store }));
   const error = await errorOf(owned(createTaskServer({ ...APP, store })).listen());
   expect(error.message).toBe(
-    `${store}: another meanwhile (process ${process.pid}) is using this store; stop it, or give this one another \`store\``,
+    `${store}: another meanwhile (process ${process.pid}) is using this store; stop it, or use another \`store\``,
   );
   expect(error.message).not.toContain('--');
   expect(inspect(error)).not.toContain('[cause]');
@@ -27,6 +27,6 @@ test('D-1, P-1: a store in use is told in words of the library, without what onl
 test('D-1: so is a port in use', async () => {
   const { port } = new URL(await owned(createTaskServer(APP)).listen());
   const error = await errorOf(owned(createTaskServer(APP)).listen({ port: Number(port) }));
-  expect(error.message).toBe(`port ${port} on 127.0.0.1 is in use; choose another \`port\` (0 = any free one)`);
+  expect(error.message).toBe(`port ${port} on 127.0.0.1 is in use; choose another \`port\` (0 selects any free port)`);
   expect(inspect(error)).not.toContain('EADDRINUSE: address');
 });

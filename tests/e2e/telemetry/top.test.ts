@@ -69,7 +69,9 @@ test('V-4: what is wrong is said with a fix', async () => {
   const gone = portToReturnTo();
   const away = await runCommand(['top', `http://127.0.0.1:${gone}`]);
   expect(away.code).toBe(1);
-  expect(away.stderr).toMatch(/^meanwhile: no gateway answers at \S+ \(ECONNREFUSED\); start one with meanwhile serve/);
+  expect(away.stderr).toMatch(
+    /^meanwhile: no gateway is reachable at \S+ \(ECONNREFUSED\); start one with meanwhile serve/,
+  );
   const json = await runCommand(['top', `http://127.0.0.1:${gone}`, '--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'unreachable' } });
   const other = owned(await startV1Http());
@@ -96,7 +98,7 @@ test('V-4: on a terminal it goes on, through an absence of the gateway, until q;
   await terminal.shows('calls      1 open, 0.0/s; ended: 1 result');
   await terminal.shows('q quits');
   await before.close();
-  await terminal.shows('no gateway answers');
+  await terminal.shows('no gateway is reachable');
   await httpGateway(servers, { port });
   await terminal.shows('sessions   none');
   await terminal.shows('q quits');

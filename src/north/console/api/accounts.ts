@@ -6,7 +6,7 @@ import { accessOf, type Person } from '../person.ts';
 import { route } from './route.ts';
 import { accountSchema, emptyBody, errorSchema, neededSignInSchema, signedOutAtServerSchema } from './schemas.ts';
 
-/** The principal of accounts that all share. */
+/** The principal of shared accounts. */
 const EVERYBODY = '*';
 
 export const accountRoutes = [
@@ -14,7 +14,7 @@ export const accountRoutes = [
     method: 'GET',
     path: '/accounts',
     summary:
-      'The accounts at servers with which the person, or everybody, is signed in; for operators, those of all persons',
+      "Lists the person's accounts on servers, including shared accounts; for operators, the accounts of all people",
     replies: { 200: { description: 'All accounts', schema: z.object({ items: z.array(accountSchema) }) } },
     run: async ({ gateway, person }) => {
       const items = (await gateway.accounts?.list(person.operator ? undefined : person.principal)) ?? [];
@@ -25,38 +25,38 @@ export const accountRoutes = [
   route({
     method: 'POST',
     path: '/servers/{name}/sign-in',
-    summary: 'Begins a sign-in of the person at a server, or returns the one that waits already',
+    summary: 'Starts a sign-in to a server for the person, or returns the pending one',
     body: emptyBody,
     replies: {
       200: { description: 'Where the person signs in', schema: neededSignInSchema },
-      409: { description: 'Nobody can sign in at this server', schema: errorSchema },
-      502: { description: 'The server, or its authorization server, does not make it possible', schema: errorSchema },
+      409: { description: 'This server has no sign-in', schema: errorSchema },
+      502: { description: 'The server or its authorization server does not support the sign-in', schema: errorSchema },
     },
     run: async ({ gateway, person, named }) => ({ body: await beginSignIn(gateway, person, named) }),
   }),
   route({
     method: 'GET',
     path: '/sign-ins/{id}',
-    summary: 'A sign-in that waits for the person',
-    replies: { 200: { description: 'It still waits', schema: neededSignInSchema } },
+    summary: 'Returns a pending sign-in',
+    replies: { 200: { description: 'The pending sign-in', schema: neededSignInSchema } },
     run: async ({ gateway, person, named }) => {
       const found = await gateway.accounts?.findSignIn(named);
       const isOwn = found !== undefined && (person.operator || found.principal === person.principal);
       if (!isOwn || !accessOf(gateway, person)({ server: found.server }))
-        throw notFound(`no sign-in '${named}' waits: somebody has signed in, or the time is over`);
+        throw notFound(`no pending sign-in '${named}': it was completed, or it expired`);
       return { body: { ...found, url: await gateway.signInLink(found) } };
     },
   }),
   route({
     method: 'POST',
     path: '/servers/{name}/sign-out',
-    summary: 'Revokes and deletes the tokens of the person for a server, and for operators those that everybody shares',
+    summary: "Revokes and deletes the person's tokens for a server; for operators, also shared tokens",
     body: emptyBody,
     replies: {
       200: { description: 'Whether there were any', schema: signedOutAtServerSchema },
-      403: { description: 'Everybody shares the account, and the person is not an operator', schema: errorSchema },
+      403: { description: 'The account is shared, and the person is not an operator', schema: errorSchema },
     },
-    // Also a server that is gone from the config may have tokens.
+    // A server that was removed from the config may still have tokens.
     run: async ({ gateway, person, named }) => ({
       body: { server: named, signedOut: await signOut(accountsOf(gateway), person, named) },
     }),
@@ -71,7 +71,7 @@ async function signOut(accounts: Accounts, { principal, operator }: Person, serv
     (each) => each.principal === EVERYBODY && each.server === server,
   );
   if (!isShared) return false;
-  throw new ApiError(403, 'not_allowed', `everybody shares the account at '${server}'; ask an operator to sign out`);
+  throw new ApiError(403, 'not_allowed', `all users share the account on '${server}'; ask an operator to sign out`);
 }
 
 async function beginSignIn(gateway: Gateway, person: Person, server: string): Promise<unknown> {
@@ -80,7 +80,7 @@ async function beginSignIn(gateway: Gateway, person: Person, server: string): Pr
   const { config } = gateway.serversFor(person).require(server);
   if (!('url' in config) || config.auth === false) {
     const why = 'url' in config ? '"auth" is false in its config' : 'it is a command';
-    throw new ApiError(409, 'no_accounts', `nobody signs in at '${server}': ${why}`);
+    throw new ApiError(409, 'no_accounts', `server '${server}' has no sign-in: ${why}`);
   }
   const { id, issuer, scopes, expiresAt } = await accounts.signIn({ principal, server, config });
   const url = await gateway.signInLink({ id, principal, server, issuer, scopes, expiresAt });
@@ -89,5 +89,5 @@ async function beginSignIn(gateway: Gateway, person: Person, server: string): Pr
 
 function accountsOf({ accounts }: Gateway): Accounts {
   if (accounts !== undefined) return accounts;
-  throw new ApiError(409, 'no_accounts', 'this gateway uses servers without accounts');
+  throw new ApiError(409, 'no_accounts', 'this gateway has no accounts on servers');
 }

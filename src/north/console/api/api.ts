@@ -22,7 +22,7 @@ const PATTERNS = ROUTES.map((route) => ({
   pattern: new RegExp(`^${API_ROOT}${route.path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`),
 }));
 
-/** Serves one request of the API. `admit` says who makes it, or throws. */
+/** Serves one API request. `admit` returns its sender, or throws. */
 export async function serveApi(
   { req, res, path }: { req: IncomingMessage; res: ServerResponse; path: string },
   services: Services,
@@ -33,7 +33,7 @@ export async function serveApi(
     respond(res, 200, openApi());
     return;
   }
-  // Before anything is told about what there is.
+  // Before anything is revealed.
   const { person, by, expires } = await admit();
   const { route, named } = find(req, path);
   const query = readQuery(route.query, searchOf(req));

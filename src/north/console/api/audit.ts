@@ -12,7 +12,7 @@ const auditPage = page(auditLineSchema).extend({
   seq: z.int().describe('Pass this as `after` to get the lines written later'),
 });
 
-/** How long one request searches. Its page may then be short, even empty; the next one goes on from there. */
+/** How long one request searches. Its page may be short or even empty; the next request continues from there. */
 const SEARCH_MS = 10_000;
 
 type Filters = z.output<typeof auditQuery>;
@@ -36,9 +36,9 @@ export const auditRoutes = [
       }
       const { limit } = query;
       const place = placeOf(query);
-      // What happened just now is written first.
+      // Write pending lines first.
       await audit.flush();
-      // Read first: what comes after it is read next time.
+      // Read first: later lines are read next time.
       const [newest] = await audit.store.read({ order: 'newest', limit: 1 });
       const time = timeoutSignal(SEARCH_MS, clock);
       let stoppedAt: number | undefined;
@@ -53,7 +53,7 @@ export const auditRoutes = [
       if (res.destroyed) return undefined;
       const items = found.slice(0, limit);
       const nextAfter = found.length > limit ? items.at(-1)?.seq : stoppedAt;
-      // Lines may have come between the two: those that are shown here must not be shown again.
+      // Lines may have been added between the two reads: those on this page must not be repeated.
       const shown = (place.order === 'oldest' ? items.at(-1) : items[0])?.seq ?? 0;
       const isPart = place.order === 'oldest' && nextAfter !== undefined;
       const seq = isPart ? nextAfter : Math.max(newest?.seq ?? 0, shown);

@@ -27,7 +27,7 @@ import {
 
 /** How many questions of one call are shown. */
 const MAX_QUESTIONS = 200;
-/** How long to wait until the history tells that a call has ended. */
+/** How long to wait until the history has the end of a call. */
 const ENDED_MS = 2000;
 const LOOK_MS = 50;
 
@@ -41,7 +41,7 @@ export const callRoutes = [
     query: callsQuery,
     replies: { 200: { description: 'A page of calls', schema: page(z.union([callSchema, summarySchema])) } },
     run: async ({ gateway, person, query }) => {
-      // What other gateways left there is not kept up to date here.
+      // Without a recorder, entries of other gateways are not kept up to date.
       if (gateway.recorder === undefined) return { body: { items: [] } };
       const { limit, principal = person.principal } = query;
       if (!maySee(person, { principal })) return { body: { items: [] } };
@@ -116,12 +116,12 @@ function filterOf(query: Filters, person: Person): HistoryFilter {
   const { status, task, session, outcome } = query;
   const principal = person.operator ? query.principal : person.principal;
   const statuses = statusesOf(status, outcome);
-  // Calls that are only counted have no task, no session and no outcome of their own.
+  // Summarized calls have no individual task, session or outcome.
   const countsToo = task !== true && session === undefined && statuses === undefined && status !== 'ended';
   return {
     kinds: countsToo ? ['call', 'summary'] : ['call'],
     ...(principal !== undefined && { principal }),
-    // With an index for those that go on.
+    // There is an index for unfinished entries.
     ...(status !== 'all' && { active: status !== 'ended' }),
     ...(statuses !== undefined && { statuses }),
     ...(task !== undefined && { task }),
@@ -132,7 +132,7 @@ function filterOf(query: Filters, person: Person): HistoryFilter {
 function statusesOf(status: Filters['status'], outcome: Filters['outcome']): EntryStatus[] | undefined {
   if (outcome === undefined) return status === 'running' || status === 'waiting' ? [status] : undefined;
   if (status === 'all' || status === 'ended') return [outcome];
-  throw new ApiError(400, 'invalid_parameter', "'outcome' is for calls that have ended; leave 'status' out");
+  throw new ApiError(400, 'invalid_parameter', "'outcome' is for calls that have ended; omit 'status'");
 }
 
 function isActive({ status }: Pick<CallEntry, 'status'>): boolean {
@@ -140,14 +140,14 @@ function isActive({ status }: Pick<CallEntry, 'status'>): boolean {
 }
 
 export async function requireCall(gateway: Gateway, person: Person, id: string): Promise<CallEntry> {
-  // It may have begun just now.
+  // It may have just started.
   await gateway.recorder?.flush();
   const [entry] = gateway.recorder === undefined ? [] : await gateway.store.history.find([id]);
   if (entry?.kind === 'call' && maySee(person, entry) && accessOf(gateway, person)(entry)) return entry;
-  throw notFound(`no call '${id}': unknown, or longer ago than the history reaches`);
+  throw notFound(`no call '${id}': unknown, or older than the history`);
 }
 
-/** The call as it ended, once the history tells. */
+/** The ended call, once the history has it. */
 async function ended(gateway: Gateway, call: CallEntry): Promise<Call> {
   const { clock, store } = gateway;
   const deadline = clock.now() + ENDED_MS;

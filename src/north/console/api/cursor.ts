@@ -2,7 +2,7 @@ import type { HistoryCursor } from '../../../core/ports.ts';
 import { beganAt, type HistoryEntry } from '../../../core/history/entry.ts';
 import { ApiError } from '../api-error.ts';
 
-/** The place in a list after an entry, as clients carry it. */
+/** The cursor after an entry. */
 export function cursorAfter(entry: HistoryEntry): string {
   return cursorAt({ at: beganAt(entry), id: entry.id });
 }
@@ -18,7 +18,7 @@ export function readCursor(cursor: string | undefined): { cursor?: HistoryCursor
     const [at, id]: unknown[] = Array.isArray(read) ? read : [];
     if (typeof at === 'number' && typeof id === 'string') return { cursor: { at, id } };
   } catch {
-    // Explained below.
+    // Reported below.
   }
   throw new ApiError(400, 'invalid_parameter', "'cursor' is not a cursor of this API; start without a cursor");
 }

@@ -1,4 +1,4 @@
-/** One stream tells a page of everything that changes. */
+/** One stream reports all changes to a page. */
 
 import type { ServerResponse } from 'node:http';
 import type { Gateway } from '../../../core/gateway.ts';
@@ -15,11 +15,11 @@ import { eventsQuery } from './schemas.ts';
 
 /** How many streams a person may have open; a browser has one for each window. */
 const MAX_STREAMS = 100;
-/** Who has missed more changes reads the lists again, which is less. */
+/** A client that has missed more changes reads the lists again, which is cheaper. */
 const MAX_MISSED = 5000;
 /** How many changes are read at once. */
 const BATCH = 200;
-/** After so many changes that do not concern a client, it is told the number to go on from. */
+/** After this many changes that do not concern a client, it gets the number to continue from. */
 const SKIPPED = 500;
 /** How soon to read again after the history could not be read. */
 const RETRY_MS = 1000;
@@ -50,7 +50,7 @@ async function stream({
   if (live.watching(person) >= MAX_STREAMS) {
     throw new ApiError(429, 'limit', `you have ${MAX_STREAMS} event streams open; close some`);
   }
-  // It counts from now on, and until the client has left, which may be soon.
+  // Counted from now until the client leaves.
   let isOpen = false;
   const stop = live.watch(person, ({ event, item }) => {
     if (isOpen) send(res, event, item);
@@ -91,10 +91,10 @@ async function stream({
 function resumeAfter(header: string | string[] | undefined): number | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && /^\d{1,15}$/.test(header)) return Number(header);
-  throw new ApiError(400, 'invalid_parameter', "'Last-Event-ID' is not an id of this stream; leave it out");
+  throw new ApiError(400, 'invalid_parameter', "'Last-Event-ID' is not an id of this stream; omit it");
 }
 
-/** Sends all changes after this one until the client has left. */
+/** Sends all changes after this one until the client leaves. */
 async function follow(gateway: Gateway, person: Person, res: ServerResponse, begin: number): Promise<void> {
   const { clock, log } = gateway;
   const { history } = gateway.store;
@@ -119,7 +119,7 @@ async function follow(gateway: Gateway, person: Person, res: ServerResponse, beg
     }
     news = false;
     try {
-      // Read first: what comes after it is told next time.
+      // Read first: later changes are sent next time.
       const { newest } = operator ? { newest: 0 } : await history.range();
       const entries = await history.changesAfter(seq, BATCH, operator ? undefined : principal);
       for (const entry of entries) {
@@ -130,13 +130,13 @@ async function follow(gateway: Gateway, person: Person, res: ServerResponse, beg
         told = seq;
       }
       if (entries.length === BATCH) news = true;
-      // The changes of others are not read again each time.
+      // Do not read the changes of others again each time.
       else seq = Math.max(seq, newest);
       if (seq - told >= SKIPPED) {
         send(res, 'seq', { seq }, seq);
         told = seq;
       }
-      // A client that reads slowly gets the rest when it has read this.
+      // A slow client gets the rest once it has read this.
       if (res.writableNeedDrain && !res.destroyed) await drained(res);
     } catch (error) {
       log.warn('console_stream_waits', { error: messageOf(error) });

@@ -11,7 +11,7 @@ export const LISTED_BYTES = 65_536;
 
 export function questionItem(entry: QuestionEntry): Question {
   const { kind: _kind, asks, ...rest } = entry;
-  // Servers must not ask for secrets in a form; a person is to be warned of one that does.
+  // Servers must not ask for secrets in a form; warn the person if one does.
   const secret = secretField(entry.params?.['requestedSchema']) !== undefined;
   return { ...rest, kind: asks, ...(secret && { secret }) };
 }
@@ -43,14 +43,14 @@ export function listedCall(entry: CallEntry | SummaryEntry): Call | Summary {
   return entry.kind === 'call' ? callItem(entry) : entry;
 }
 
-/** An item as the stream of events tells of it. */
+/** An item of the event stream. */
 export function eventItem(entry: HistoryEntry): { event: 'call' | 'question'; item: Call | Question | Summary } {
   if (entry.kind !== 'question') return { event: 'call', item: listedCall(entry) };
   const { params: _params, ...item } = questionItem(entry);
   return { event: 'question', item };
 }
 
-/** As numbers that a browser can read. */
+/** Progress with numbers that a browser can read. */
 function progressItem({ progress, total, message }: NonNullable<CallEntry['progress']>): NonNullable<Call['progress']> {
   const whole = nearestNumber(total);
   return {

@@ -5,7 +5,7 @@ import { route } from './route.ts';
 import { noticeSchema } from './schemas.ts';
 
 const MOST = 200;
-const DROPPED = 'How many were dropped before they were sent, since yesterday (UTC), because too many waited';
+const DROPPED = 'Notifications dropped since yesterday (UTC) because too many were queued';
 
 export const notificationRoutes = [
   route({

@@ -19,7 +19,7 @@ type Json = Record<string, unknown>;
 const JSON_TYPE = 'application/json';
 const COMPONENTS = '#/components/schemas/';
 
-/** What every route may answer beside its own replies. */
+/** The replies that every route may send besides its own. */
 const COMMON: [status: number, description: string][] = [
   [400, 'A parameter or the body is not valid; the message names it'],
   [401, 'Not signed in'],
@@ -35,11 +35,11 @@ export function openApi(): Json {
     path[route.method.toLowerCase()] = operation(route, schemas);
   }
   paths['/api/v1/openapi.json'] = {
-    get: { summary: 'This description', security: [], responses: { 200: { description: 'OpenAPI 3.1' } } },
+    get: { summary: 'Returns this description', security: [], responses: { 200: { description: 'OpenAPI 3.1' } } },
   };
   paths['/console/sign-in'] = {
     get: {
-      summary: 'The issuers that people can sign in with',
+      summary: 'Lists the issuers that people can sign in with',
       security: [],
       responses: { 200: reply({ description: 'In the order of the configuration', schema: choicesSchema }, schemas) },
     },
@@ -47,7 +47,7 @@ export function openApi(): Json {
   };
   paths['/console/sign-in/begin'] = {
     post: {
-      summary: 'Begins to sign in with an issuer, in the browser that sends this',
+      summary: 'Starts a sign-in with an issuer, in the browser that sends the request',
       security: [],
       requestBody: { required: true, content: { [JSON_TYPE]: { schema: reference(beginBody, schemas, 'input') } } },
       responses: {

@@ -10,7 +10,7 @@ import { cursorAt, readCursor } from './cursor.ts';
 import { route } from './route.ts';
 import { meSchema, page, sessionSchema, sessionsQuery, type SessionItem } from './schemas.ts';
 
-/** Those in memory are few enough for one page; the others follow page by page. */
+/** Sessions in memory fit on the first page; dormant ones follow page by page. */
 async function sessionsPage(
   gateway: Gateway,
   person: Person,
@@ -21,7 +21,7 @@ async function sessionsPage(
   const reading = dormantSessions(gateway, person, { ...readCursor(cursor), limit: limit + 1 });
   const found = await reading.catch((error: unknown) => {
     if (live.length === 0) throw error;
-    // What is in memory can be shown also while the store is away.
+    // Sessions in memory can be shown even while the store is down.
     gateway.log.warn('dormant_sessions_not_read', { error: messageOf(error) });
     return [];
   });
@@ -29,7 +29,7 @@ async function sessionsPage(
   const last = found.length > limit ? page.at(-1) : undefined;
   const mayKnow = accessOf(gateway, person);
   const shown = page.filter(({ server }) => mayKnow({ server }));
-  // One that has just been restored, or left.
+  // A session may have just been restored or handed over.
   const ids = new Set(live.map(({ id }) => id));
   return {
     items: [...live, ...shown.filter(({ id }) => !ids.has(id))],

@@ -19,7 +19,7 @@ import {
   type Question,
 } from './schemas.ts';
 
-/** How long to wait until the history tells how a question ended. */
+/** How long to wait until the history has the end of a question. */
 const ENDED_MS = 2000;
 const LOOK_MS = 50;
 
@@ -103,11 +103,11 @@ export function isQuestion(entry: { kind: string }): entry is QuestionEntry {
 }
 
 async function requireQuestion(gateway: Gateway, person: Person, id: string): Promise<QuestionEntry> {
-  // It may have been asked just now.
+  // It may have just been asked.
   await gateway.recorder?.flush();
   const [entry] = gateway.recorder === undefined ? [] : await gateway.store.history.find([id]);
   if (entry?.kind === 'question' && maySee(person, entry) && accessOf(gateway, person)(entry)) return entry;
-  throw notFound(`no question '${id}': unknown, or longer ago than the history reaches`);
+  throw notFound(`no question '${id}': unknown, or older than the history`);
 }
 
 async function detailed(gateway: Gateway, entry: QuestionEntry): Promise<Question> {
@@ -116,7 +116,7 @@ async function detailed(gateway: Gateway, entry: QuestionEntry): Promise<Questio
   return { ...questionItem(entry), ...(args !== undefined && { arguments: args }) };
 }
 
-/** With the arguments of the calls that ask, as far as questions are open. */
+/** Adds the arguments of the asking calls to open questions. */
 async function withArguments(gateway: Gateway, entries: readonly QuestionEntry[]): Promise<Question[]> {
   const ids = entries.flatMap(({ status, callId }) => (status === 'open' && callId !== undefined ? [callId] : []));
   const calls = ids.length === 0 ? [] : await gateway.store.history.find([...new Set(ids)]);
@@ -127,7 +127,7 @@ async function withArguments(gateway: Gateway, entries: readonly QuestionEntry[]
   });
 }
 
-/** The question as it ended, once the history tells. */
+/** The ended question, once the history has it. */
 async function ended(gateway: Gateway, asked: QuestionEntry): Promise<Question> {
   const { clock, store } = gateway;
   const deadline = clock.now() + ENDED_MS;
@@ -142,7 +142,7 @@ async function ended(gateway: Gateway, asked: QuestionEntry): Promise<Question> 
 
 function whoWasFirst({ status, answeredBy, reason }: Question): string {
   const { principal, via = '', name } = answeredBy ?? {};
-  // A link has the name of its target, but a person has used it.
+  // A link has the name of its target, but a person answered.
   const isPerson = name === undefined || via === 'link';
   const by = principal === undefined ? '' : ` by ${isPerson ? `${principal} (${via})` : `the ${via} ${name}`}`;
   const why = reason === undefined ? '' : `: ${reason}`;

@@ -6,11 +6,11 @@ import type { Services } from './services.ts';
 
 export interface RouteCall<Query, Body> extends Services {
   person: Person;
-  /** Until when the person is signed in; without an end for those with a token. */
+  /** When the sign-in expires; absent for tokens. */
   expires?: number | undefined;
-  /** Where the person is, for those who see who answered. */
+  /** Where the person answers from. */
   via: AnswerWork['via'];
-  /** What stands in the place of `{id}` or `{name}`. */
+  /** The value of `{id}` or `{name}`. */
   named: string;
   query: Query;
   body: Body;
@@ -18,13 +18,13 @@ export interface RouteCall<Query, Body> extends Services {
   res: ServerResponse;
 }
 
-/** What a route answers; nothing if it writes the response itself. */
+/** The answer of a route; `undefined` if it writes the response itself. */
 export interface RouteReply {
   status?: number;
   body: unknown;
 }
 
-/** One route, as requests are validated by it and as the OpenAPI file describes it. */
+/** One route: used to validate requests and to generate the OpenAPI file. */
 export interface Route {
   method: 'GET' | 'POST';
   /** Below `/api/v1`. */
@@ -32,12 +32,12 @@ export interface Route {
   summary: string;
   query?: z.ZodObject | undefined;
   body?: z.ZodType | undefined;
-  /** By status; the ones that every route may give are left out. */
+  /** By status, without those that every route may send. */
   replies: Record<number, { description: string; schema?: z.ZodType; type?: string }>;
   run: (call: RouteCall<never, never>) => Promise<RouteReply | undefined>;
 }
 
-/** Ties what `run` gets to the schemas that have checked it. */
+/** Ties the input types of `run` to the schemas that validate it. */
 export function route<Q extends z.ZodObject = z.ZodObject<Record<string, never>>, B extends z.ZodType = z.ZodNever>(
   definition: Omit<Route, 'query' | 'body' | 'run'> & {
     query?: Q;

@@ -1,4 +1,4 @@
-/** What the API takes and returns. Requests are validated with these schemas, and the OpenAPI file is made from them. */
+/** The schemas of the API, which validate requests and generate the OpenAPI file. */
 
 import * as z from 'zod';
 import { AUDIT_KINDS } from '../../../core/audit/line.ts';
@@ -54,12 +54,14 @@ export const questionSchema = z
     signIn: z
       .literal(true)
       .optional()
-      .describe('The gateway itself asks to sign in at the server; the page is `params.url`'),
-    presented: z.boolean().optional().describe('Its client is being asked, too'),
+      .describe('The gateway itself asks the person to sign in to the server; the page is `params.url`'),
+    presented: z.boolean().optional().describe('The client also shows the question'),
     secret: z.boolean().optional().describe('A field looks like a password: a server must not ask for one'),
-    truncated: z.boolean().optional().describe('It has ended, and its params were too large to be kept'),
+    truncated: z.boolean().optional().describe('The question has ended, and its params were too large to store'),
     params: json.optional().describe("The server's own parameters; not in events"),
-    arguments: json.optional().describe('Those of the call that asks; only of one question, and in lists of open ones'),
+    arguments: json
+      .optional()
+      .describe('The arguments of the call; only for a single question and in lists of open questions'),
   })
   .meta({ id: 'Question' });
 
@@ -141,7 +143,7 @@ const server = z.object({
   latencyMs: z.number().optional().describe('The median duration of recent calls that did not wait for an answer'),
   error: z.string().optional(),
   fix: z.string().optional().describe('What to do about the error'),
-  needsSignIn: z.literal(true).optional().describe('It can be used once the person has signed in there'),
+  needsSignIn: z.literal(true).optional().describe('The person must sign in to the server first'),
   retryAt: time.optional(),
   calls: z.object({ lastHour: z.int(), errors: z.int() }).optional(),
 });
@@ -210,8 +212,8 @@ export type SessionItem = z.infer<typeof sessionSchema>;
 export const meSchema = z
   .object({
     principal: z.string(),
-    operator: z.boolean().describe('Sees and answers what belongs to any principal'),
-    readOnly: z.boolean().optional().describe('May look at things, and change nothing'),
+    operator: z.boolean().describe('Sees and answers the questions and calls of all principals'),
+    readOnly: z.boolean().optional().describe('Has read-only access'),
     gateway: z.object({ id: z.string().optional(), version: z.string(), startedAt: time }),
     history: z.object({ keepMs: z.int(), callsPerSecond: z.int() }),
     audit: z
@@ -234,7 +236,7 @@ export const accountSchema = z
   .object({
     ...account,
     expiresAt: time.optional().describe('When its access token expires'),
-    renewable: z.boolean().describe('Whether it is renewed without a person'),
+    renewable: z.boolean().describe('Whether the token is renewed automatically'),
   })
   .meta({ id: 'Account' });
 
@@ -242,8 +244,8 @@ export const neededSignInSchema = z
   .object({
     id: z.string(),
     ...account,
-    expiresAt: time.describe('How long the link can be used'),
-    url: z.string().optional().describe('The page on which the person begins'),
+    expiresAt: time.describe('When the link expires'),
+    url: z.string().optional().describe('The page where the sign-in starts'),
   })
   .meta({ id: 'NeededSignIn' });
 
@@ -296,7 +298,7 @@ export const auditLineSchema = z
     content: z.unknown().optional().describe('With `audit.arguments: "keep"`'),
     place: z.enum(['console', 'api', 'mcp']).optional().describe('Where a key or a token was presented'),
     method: z.enum(['launch key', 'token', 'login']).optional(),
-    address: z.string().optional().describe('Of the other end of a connection, or of a server that was added'),
+    address: z.string().optional().describe('The address of the peer, or of an added server'),
     count: z.int().optional(),
     from: time.optional(),
     to: time.optional(),
@@ -437,7 +439,7 @@ export type AnswerBody = z.infer<typeof answerBody>;
 
 export const tryBody = z.strictObject({ tool: name, arguments: json.default({}) }).meta({ id: 'Try' });
 
-/** Nothing has to be said, but it has to be JSON: a form of another page cannot send that. */
+/** Empty, but JSON: a form of another site cannot send that. */
 export const emptyBody = z.strictObject({}).default({});
 
 export const beginBody = z

@@ -2,10 +2,10 @@ import type { Gateway } from '../../../core/gateway.ts';
 import type { ServerConfig } from '../../../core/ports.ts';
 import type { LiveViews } from '../live/live-views.ts';
 
-/** What the routes of the API work with. */
+/** The services that API routes use. */
 export interface Services {
   gateway: Gateway;
-  /** Servers and sessions, which are not in the history, as they change. */
+  /** Live servers and sessions, which are not in the history. */
   live: LiveViews;
   startedAt: number;
   /** The address of the hub. */

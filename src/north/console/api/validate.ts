@@ -32,7 +32,7 @@ export async function readJson(schema: z.ZodType, req: IncomingMessage, limit: n
   if (body.kind === 'broken') throw new ApiError(400, 'invalid_body', body.why);
   const { value, mistake } = parseBody(body.bytes);
   if (mistake !== undefined) throw new ApiError(400, 'invalid_body', `the body is not JSON: ${mistake}`);
-  // It can neither be sent to a server nor stored.
+  // Deeper values can be neither sent to a server nor stored.
   if (isDeeperThan(value, MAX_LEVELS)) {
     throw new ApiError(400, 'invalid_body', `the body is nested more than ${MAX_LEVELS} levels deep; flatten it`);
   }
@@ -58,7 +58,7 @@ function explain({ issues }: z.ZodError, known = ''): string {
     .join('; ');
 }
 
-/** Of the alternatives of a union, the one that was meant: the one with the fewest mistakes. */
+/** Picks the alternative of a union that was probably meant: the one with the fewest mistakes. */
 function flat(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];
   const [meant = []] = issue.errors.toSorted((a, b) => weight(a) - weight(b));

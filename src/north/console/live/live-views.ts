@@ -10,7 +10,7 @@ import { mergedServers, serverKey } from './servers.ts';
 import { mergedSessions } from './sessions.ts';
 
 const LOOK_MS = 2000;
-/** A session that is in use changes all the time. */
+/** How often the activity of a session in use is reported. */
 const ACTIVITY_MS = 30_000;
 
 const SERVER = {
@@ -44,12 +44,12 @@ export class LiveViews {
     this.#gateway = gateway;
   }
 
-  /** How many listen for this person. */
+  /** The number of listeners of this person. */
   watching(person: Person): number {
     return this.#views.get(keyOf(person))?.listeners ?? 0;
   }
 
-  /** Tells of changes until the returned function is called, which may be done again. */
+  /** Reports changes until the returned function is called, which may happen repeatedly. */
   watch(person: Person, listener: Listener): () => void {
     const key = keyOf(person);
     const view = this.#views.get(key) ?? new LiveView(this.#gateway, person);
@@ -100,7 +100,7 @@ class LiveView {
   }
 
   async #look(): Promise<void> {
-    // A gateway that answers slowly does not make the looks pile up.
+    // Polls must not pile up if a gateway answers slowly.
     if (this.#looking || this.#gateway.closing) return;
     this.#looking = true;
     try {
@@ -117,7 +117,7 @@ class LiveView {
     }
   }
 
-  /** The first look is what the lists show. */
+  /** The first poll equals what the lists show. */
   #compare<T extends object>(
     event: LiveChange['event'],
     { keyOf: key, gone }: { keyOf: (item: T) => string; gone: (key: string) => object },

@@ -1,4 +1,4 @@
-/** What the history says of servers: how many calls they had, and how long these took. */
+/** Call counts and latencies of servers, from the history. */
 
 import type { CallEntry, HistoryEntry } from '../../../core/history/entry.ts';
 import type { Gateway } from '../../../core/gateway.ts';
@@ -9,9 +9,9 @@ import type { Person } from '../person.ts';
 import { sharedNames } from './servers.ts';
 
 const HOUR_MS = 3_600_000;
-/** How long a count is used. */
+/** How long a count is cached. */
 const TALLY_MS = 2000;
-/** The last calls of all servers by which latency is told. */
+/** The number of recent calls from which latency is computed. */
 const LATEST_CALLS = 200;
 
 export async function withFigures<T extends Server>(
@@ -30,7 +30,7 @@ export async function withFigures<T extends Server>(
   const shared = sharedNames(gateway, person);
   return Promise.all(
     servers.map(async (server) => {
-      // Of several servers of one name, each has the calls of its own principal.
+      // If several servers share a name, each has the calls of its own principal.
       const owner = shared.has(server.name) ? (server.principal ?? person.principal) : whose.principal;
       const tally = (await tallyOf(history, clock, owner)).find((each) => each.server === server.name);
       const isOwn = (call: HistoryEntry): call is CallEntry =>
@@ -50,10 +50,10 @@ interface Tally {
   counted: Promise<ServerTally[]>;
 }
 
-/** By whose calls are counted. */
+/** Cached counts by principal. */
 const tallies = new WeakMap<History, Map<string | undefined, Tally>>();
 
-/** Counting looks at all calls of an hour, and pages ask often. */
+/** Cached because counting reads all calls of an hour, and pages ask often. */
 async function tallyOf(history: History, clock: Clock, principal: string | undefined): Promise<ServerTally[]> {
   const now = clock.now();
   const known = tallies.get(history) ?? new Map<string | undefined, Tally>();
@@ -69,7 +69,7 @@ async function tallyOf(history: History, clock: Clock, principal: string | undef
   }
 }
 
-/** Only of a call that waited for nobody. */
+/** `undefined` if the call waited for an answer. */
 function durationOf({ startedAt, endedAt, waits }: CallEntry): number[] {
   return endedAt === undefined || waits.length > 0 ? [] : [endedAt - startedAt];
 }

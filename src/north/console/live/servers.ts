@@ -1,4 +1,4 @@
-/** Servers as the sessions of a gateway see them, and as those of several gateways together do. */
+/** Servers as seen by the sessions of one gateway, and merged over several gateways. */
 
 import type { Gateway } from '../../../core/gateway.ts';
 import { CONSOLE_STATE } from '../../../core/session/kind.ts';
@@ -19,14 +19,14 @@ const LOG_LINES = 200;
 /** The best state first. */
 const STATES = ['connected', 'connecting', 'waiting', 'failed', 'idle'] as const;
 
-/** A server, and whose it is if a client of another principal added it. */
+/** A server, and its owner if a client of another principal added it. */
 type Shown = KnownServer & { principal?: string };
 
 export function serversHere(gateway: Gateway, person: Person): Server[] {
   return shownTo(gateway, person).map((server) => serverItem(server, sessionsAt(gateway, person, server)));
 }
 
-/** Without `principal`, of several servers of that name the person's own one. */
+/** Without `principal`, the person's own server of that name. */
 export async function serverDetailsHere(
   gateway: Gateway,
   person: Person,
@@ -57,7 +57,7 @@ export function serverKey({ name, principal = '' }: Pick<Server, 'name' | 'princ
   return `${principal}\n${name}`;
 }
 
-/** What all gateways say of the same servers; the first one is this gateway. */
+/** Merges the servers of all gateways; the first list is from this gateway. */
 export function mergedServers(lists: readonly Server[][]): Server[] {
   const byKey = new Map<string, Server>();
   for (const item of lists.flat()) {
@@ -84,7 +84,7 @@ function merged(one: Server, other: Server): Server {
   return { ...rest, ...best, sessions: one.sessions + other.sessions };
 }
 
-/** Those of the person's own principal; an operator also sees those that clients of others added. */
+/** The servers of the person; operators also see those that clients of others added. */
 function shownTo(gateway: Gateway, person: Person): Shown[] {
   const { registry } = gateway;
   const { principal, operator } = person;
@@ -93,7 +93,7 @@ function shownTo(gateway: Gateway, person: Person): Shown[] {
     : gateway.serversFor(person).list();
 }
 
-/** The names of which the person sees servers of several principals. */
+/** The names under which the person sees servers of several principals. */
 export function sharedNames(gateway: Gateway, person: Person): Set<string> {
   const seen = new Set<string>();
   const names = shownTo(gateway, person).map(({ name }) => name);
@@ -153,7 +153,7 @@ function aboutFailure(statuses: readonly ConnectionStatus[], { config }: Shown):
   };
 }
 
-/** Read by the session of the person for the console, or known to another one. */
+/** The tools read by the person's console session, or cached by another session. */
 async function toolsIn(
   { log }: Gateway,
   { principal }: Person,

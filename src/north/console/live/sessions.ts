@@ -36,7 +36,7 @@ function sessionItem(session: Session): SessionItem {
   };
 }
 
-/** The server that its client sees as it is. */
+/** The server of a direct session. */
 function serverOf({ view }: Pick<SessionRecord, 'view'>): { server?: string } {
   return view.kind === 'direct' ? { server: view.server } : {};
 }
@@ -66,7 +66,7 @@ function aboutSession({
   };
 }
 
-/** A page of the sessions that are only stored: their clients have not come back since a restart. */
+/** A page of dormant sessions, whose clients have not returned since a restart. */
 export async function dormantSessions(
   gateway: Gateway,
   person: Person,
@@ -84,7 +84,7 @@ export async function dormantSessions(
   }));
 }
 
-/** Those of all gateways, the ones that were used last first. */
+/** The sessions of all gateways, most recently used first. */
 export function mergedSessions(lists: readonly SessionItem[][]): SessionItem[] {
   return lists.flat().toSorted((a, b) => b.lastActiveAt - a.lastActiveAt);
 }

@@ -9,7 +9,7 @@ import type { AnswerBody } from '../api/schemas.ts';
 import type { Person } from '../person.ts';
 import type { AnswerWork } from './work.ts';
 
-/** Answers a question in its session. Throws if somebody was first, or if the answer does not fit. */
+/** Answers a question in its session. Throws if it was already answered, or if the answer is invalid. */
 export async function answerHere(gateway: Gateway, person: Person, work: AnswerWork): Promise<void> {
   const { sessionId, owner, questionId, answer, via, name } = work;
   const session = await gateway.restore(sessionId, owner);
@@ -29,7 +29,7 @@ export async function answerHere(gateway: Gateway, person: Person, work: AnswerW
   }
 }
 
-/** The route adds the question, which says who was first. */
+/** The route adds the question, which shows who answered. */
 export const tooLate = (): ApiError =>
   new ApiError(409, 'already_answered', 'the question is no longer open; nothing was sent to the server');
 

@@ -1,4 +1,4 @@
-/** Does what a person wants at the gateway that has the session, and collects what all gateways show. */
+/** Performs console actions at the gateway that owns the session, and collects data from all gateways. */
 
 import { NeighbourUnreachable } from '../../../core/cluster/neighbours.ts';
 import { GatewayError, OwnedElsewhere } from '../../../core/errors.ts';
@@ -11,14 +11,14 @@ import type { Person } from '../person.ts';
 import { doHere } from './here.ts';
 import type { Action, Look, Work } from './work.ts';
 
-/** How long to wait before trying again to reach the gateway that has a session, or to take the session over. */
+/** The delay before retrying to reach the owner of a session, or to take the session over. */
 const RETRY_MS = 250;
 /** How long another gateway may take to act. */
 const ACT_MS = 60_000;
 
-/** As it travels between gateways; an error of the API arrives as it was. */
+/** The wire format between gateways, which preserves API errors. */
 type Told =
-  /** Absent if there is nothing to tell. */
+  /** Absent if there is no result. */
   | { done?: unknown; failed?: never }
   | { failed: { status: number; code: string; message: string; details: object; beside: object } };
 
@@ -57,7 +57,7 @@ async function askOwner(
   }
 }
 
-/** What this gateway shows, and what the others do that answer. */
+/** The data of this gateway and of all others that answer. */
 export async function lookEverywhere(gateway: Gateway, person: Person, work: Look): Promise<unknown[]> {
   const { neighbourhood, log } = gateway;
   if (neighbourhood === undefined) return [await doHere(gateway, person, work)];
@@ -67,7 +67,7 @@ export async function lookEverywhere(gateway: Gateway, person: Person, work: Loo
   const [here, others] = await Promise.all([
     doHere(gateway, person, work),
     asked.catch((error: unknown) => {
-      // What is here can be shown also while the store is away.
+      // Local data can be shown even while the store is down.
       log.warn('others_not_asked', { error: messageOf(error) });
       return [];
     }),
@@ -100,6 +100,6 @@ function unpacked(told: Told): unknown {
 }
 
 function lost(failure: unknown): GatewayError {
-  const message = `the gateway that has the session does not answer (${messageOf(failure)}); check its state and try again`;
+  const message = `the gateway that owns the session does not respond (${messageOf(failure)}); check its state and try again`;
   return new GatewayError('TOOL_ERR_STORE', message);
 }

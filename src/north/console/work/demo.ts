@@ -1,4 +1,4 @@
-/** The demonstration: a server of this program, of which one call makes progress and another asks a question. */
+/** The demo: a built-in server with one call that reports progress and one that asks a question. */
 
 import type { Gateway } from '../../../core/gateway.ts';
 import type { ServerConfig } from '../../../core/ports.ts';
@@ -9,7 +9,7 @@ import type { Person } from '../person.ts';
 import { consoleSession, tryHere } from './try-tool.ts';
 import type { DemoWork } from './work.ts';
 
-/** The second one where the person has another server of the first name. */
+/** The second name is used if the person has another server with the first. */
 const NAMES = ['demo', 'meanwhile-demo'];
 
 const REPORT = { tool: 'slow_report', arguments: { topic: 'lemonade', seconds: 30 } };
@@ -32,7 +32,7 @@ export async function demoHere(gateway: Gateway, person: Person, { config }: Dem
   return tryHere(gateway, person, { do: 'try', server, ...BOOKING });
 }
 
-/** Also that of another version of the program, which was added before and is somewhere else. */
+/** Also recognizes a demo server added by another version of the program. */
 function isDemo(known: ServerConfig, demo: ServerConfig): boolean {
   return 'command' in known && 'command' in demo && known.args?.at(-1) === demo.args?.at(-1);
 }

@@ -11,7 +11,7 @@ import { resultHere } from './result.ts';
 import { connectHere, tryHere } from './try-tool.ts';
 import type { Work } from './work.ts';
 
-/** Does it at this gateway; throws `OwnedElsewhere` if another one has the session. */
+/** Performs an action at this gateway; throws `OwnedElsewhere` if another one owns the session. */
 export async function doHere(gateway: Gateway, person: Person, work: Work): Promise<unknown> {
   switch (work.do) {
     case 'answer':
@@ -37,6 +37,6 @@ export async function doHere(gateway: Gateway, person: Person, work: Work): Prom
     case 'sessions':
       return sessionsHere(gateway, person);
     default:
-      throw new Error('a gateway of another version asks for something unknown');
+      throw new Error('a gateway of another version sent an unknown request');
   }
 }

@@ -4,7 +4,7 @@ import { requestOf } from '../../../core/interaction/link.ts';
 import { tooLate } from './answer.ts';
 import type { QuestionWork } from './work.ts';
 
-/** What a person needs to answer a question. */
+/** A question with everything needed to answer it. */
 export interface ShownQuestion {
   kind: InteractionKind;
   server: string;

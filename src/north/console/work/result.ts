@@ -2,7 +2,7 @@ import type { Gateway } from '../../../core/gateway.ts';
 import type { CallResult } from '../../../core/task/task.ts';
 import type { ResultWork } from './work.ts';
 
-/** `undefined` if the task has no result, or is not kept any more. */
+/** `undefined` if the task has no result or is no longer stored. */
 export async function resultHere(
   gateway: Gateway,
   { sessionId, owner, taskId }: ResultWork,

@@ -1,4 +1,4 @@
-/** Tries tools in the session that a person has for the console. */
+/** Runs tools in a person's console session. */
 
 import { GatewayError } from '../../../core/errors.ts';
 import type { Gateway } from '../../../core/gateway.ts';
@@ -13,12 +13,12 @@ import { withFix } from '../../hub/with-fix.ts';
 import type { Person } from '../person.ts';
 import type { ConnectWork, TryWork } from './work.ts';
 
-/** Throws where another gateway has the states of the principal. */
+/** Throws if another gateway owns the states of the principal. */
 export async function consoleSession(gateway: Gateway, { principal, facts }: Person): Promise<Session> {
   const session = await gateway.stateOf({ principal, view: HUB_VIEW, name: CONSOLE_STATE, facts });
   gateway.identify({ principal, facts });
   session.presence.touch();
-  // The page hears of everything by the stream of the console, and nobody else reads these.
+  // The page gets all changes through the console stream; nothing else reads these events.
   session.events.take().settle(true);
   return session;
 }
@@ -48,7 +48,7 @@ export async function tryHere(gateway: Gateway, person: Person, work: TryWork): 
   const leave = session.access?.begin(person.facts);
   await withinLimits(session, args, async () => {
     if (!session.mayCall(server, tool)) throw noTool(server, tool);
-    // A task from the start: it goes on after a restart, and its questions are certainly its own.
+    // A task from the start: it survives a restart, and its questions are certainly its own.
     const { maxTtlMs: ttlMs } = gateway.settings.tasks;
     const request = { id, server, tool, args, timeoutMs: Infinity, asTask: true, ttlMs };
     await session.calls.execute(session.connection(server), request, {
@@ -65,7 +65,7 @@ function noTool(server: string, tool: string): GatewayError {
   return new GatewayError('TOOL_ERR_NOT_FOUND', `server '${server}' has no tool '${tool}'`);
 }
 
-/** What a server, or the way to it, has done wrong is no mistake of the gateway. */
+/** Server and connection failures are not internal errors of the gateway. */
 function asGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const failure = failureKindOf(error);

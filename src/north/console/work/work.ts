@@ -1,12 +1,12 @@
 /**
- * What a person at the console wants of a gateway: to act in a session, which is done by the gateway that has the session, or to
- * see what a gateway holds in memory.
+ * Console requests to a gateway: an action in a session, performed by the gateway that owns it, or a look at
+ * what a gateway has in memory.
  */
 
 import type { ServerConfig } from '../../../core/ports.ts';
 import type { AnswerBody } from '../api/schemas.ts';
 
-/** A session, and whose it is. */
+/** A session and its owner. */
 export interface InSession {
   sessionId: string;
   owner: string;
@@ -17,11 +17,11 @@ export interface AnswerWork extends InSession {
   questionId: string;
   answer: AnswerBody;
   via: 'console' | 'terminal' | 'link';
-  /** Of the target whose message had the link. */
+  /** The target whose message had the link. */
   name?: string;
 }
 
-/** To see an open question. */
+/** Shows an open question. */
 export interface QuestionWork extends InSession {
   do: 'question';
   questionId: string;
@@ -33,13 +33,13 @@ export interface CancelWork extends InSession {
   taskId?: string | undefined;
 }
 
-/** What a task returned, as long as its session keeps it. */
+/** Fetches the result of a task, while its session keeps it. */
 export interface ResultWork extends InSession {
   do: 'result';
   taskId: string;
 }
 
-/** In the session that the person has for the console. */
+/** Connects to a server in the person's console session. */
 export interface ConnectWork {
   do: 'connect';
   server: string;
@@ -52,7 +52,7 @@ export interface TryWork {
   arguments: Record<string, unknown>;
 }
 
-/** Adds the server of the demonstration, if it is not there, and runs its tools. */
+/** Adds the demo server if missing, and runs its tools. */
 export interface DemoWork {
   do: 'demo';
   config: ServerConfig;
@@ -63,7 +63,7 @@ export interface RemoveWork {
   server: string;
 }
 
-/** What a session does. */
+/** Actions in a session. */
 export type Action =
   | AnswerWork
   | QuestionWork
@@ -74,7 +74,7 @@ export type Action =
   | RemoveWork
   | ResultWork;
 
-/** What a gateway shows of its sessions, and of their connections to servers. */
+/** Queries for sessions and their server connections. */
 export type Look =
   | { do: 'servers' }
   | { do: 'server'; server: string; principal?: string | undefined }

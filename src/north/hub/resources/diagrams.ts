@@ -14,7 +14,7 @@ interface Diagram {
   mermaid: string;
 }
 
-/** The design, not the present state: that is what `await_activity` and the `get_*` tools show. */
+/** The design, not the current state, which `await_activity` and the `get_*` tools show. */
 const DIAGRAMS: Diagram[] = [
   {
     name: 'proxy_task_states',

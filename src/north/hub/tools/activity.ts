@@ -22,7 +22,7 @@ export const activityTools = [
       const { exchange, gateway } = context;
       const wait = Math.min(timeout_ms, gateway.settings.limits.waitMs);
       const triggers = await waitForTriggers(context, wait, last_event_id);
-      // Before events are taken, which would be lost with a failure.
+      // Before taking events, which a failure would lose.
       const { tasks, questions } = await everythingIn(context, 'open');
       const delivery = exchange.open ? takeEvents(context, last_event_id) : undefined;
       if (delivery) settleWith(context, delivery);

@@ -1,4 +1,4 @@
-/** All tools of the hub, with the schemas of their arguments. Loaded when the hub is first used: zod takes time and memory. */
+/** All hub tools with their schemas. Loaded on first use, because zod costs time and memory. */
 
 import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
@@ -31,7 +31,7 @@ export const HUB_TOOLS: readonly HubTool[] = [
 
 export const TOOLS_BY_NAME: ReadonlyMap<string, HubTool> = new Map(HUB_TOOLS.map((each) => [each.name, each]));
 
-/** Those with which a client follows slow calls and answers questions; the others are about servers. */
+/** The tools for slow calls and questions; the others manage servers. */
 export const HELPER_TOOLS: readonly HubTool[] = [...samplingTools, ...elicitationTools, ...taskTools, ...activityTools];
 
 /** The arguments with their defaults. */
@@ -42,7 +42,7 @@ export function checked(found: HubTool, given: unknown): unknown {
   throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', `${found.name}: ${mistakes(found, given, parsed.error)}`);
 }
 
-/** The hub's own arguments are small numbers; those of a server's tool, which are nested, stay as they are. */
+/** Converts the hub's own arguments, which are small numbers; nested arguments of a server's tool stay unchanged. */
 function withoutBigNumbers(given: unknown): unknown {
   if (!isObject(given) || !Object.values(given).some(isBigNumber)) return given;
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, nearestNumber(value) ?? value]));

@@ -12,7 +12,7 @@ import { fromServers } from './from-servers.ts';
 
 const BRIEF_CHARS = 120;
 
-/** What helps to choose a tool: its name, and the first sentence of its description. */
+/** Name and first sentence of the description, enough to choose a tool. */
 function briefTool({ name, description }: ListItem): ListItem {
   if (typeof description !== 'string') return { name };
   const start = description.trimStart().slice(0, BRIEF_CHARS);
@@ -20,7 +20,7 @@ function briefTool({ name, description }: ListItem): ListItem {
   return { name, description: sentence ?? (start.length < BRIEF_CHARS ? start : `${start.slice(0, -1)}…`) };
 }
 
-/** Calls as clients make them: with names, arguments and perhaps a time. */
+/** The usual form of a call: names, arguments and possibly a timeout. */
 function isUsualCall(given: unknown): boolean {
   if (!isObject(given)) return false;
   for (const key in given) {

@@ -8,7 +8,7 @@ import { serverName } from './arguments.ts';
 import { failureOn } from './request-on.ts';
 
 /**
- * A list of one server, or the lists of all. A server that cannot answer is named as unavailable beside the others; asked for
+ * The list of one server, or the lists of all. A server that fails is reported as unavailable beside the others; if requested
  * alone, its error is thrown.
  */
 export async function fromServers(

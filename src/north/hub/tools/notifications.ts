@@ -57,7 +57,7 @@ function withIsoTime({ timestamp, ...entry }: { timestamp: number }): Record<str
   return { ...entry, timestamp: isoTime(timestamp) };
 }
 
-/** Levels that the protocol does not know count as information. */
+/** Unknown levels count as `info`. */
 function protocolLevel(level: string): string {
   return isLevel(level) ? level : 'info';
 }

@@ -18,7 +18,7 @@ export async function requestOn(
   return onServer(context, server, method, async (connection, signal) => connection.request(method, sent, signal));
 }
 
-/** Works on a server until `calls.timeoutMs` is over, or the client has left for good. */
+/** Runs a server request until `calls.timeoutMs` passes or the client leaves for good. */
 export async function onServer<T>(
   { session, exchange, gateway }: ToolContext,
   server: string,

@@ -30,7 +30,7 @@ const answer = z.union([z.string(), samplingBlock, z.array(samplingBlock).min(1)
 const shownBlock = z.looseObject({ type: z.string() });
 const shownAnswer = z.union([z.string(), shownBlock, z.array(shownBlock)], `expected ${SHAPES}`);
 
-/** The error that the specification has for a request that the user rejects. */
+/** The specification's error code for a request that the user rejects. */
 export const USER_REJECTED = -1;
 
 export const samplingTools = [
@@ -64,7 +64,7 @@ export const samplingTools = [
       if (action === 'decline') {
         const error = { code: USER_REJECTED, message: reason ?? 'User rejected sampling request' };
         interactions.refuse(request_id, error, 'tools');
-        // No event tells the client what it did itself.
+        // The client needs no event for its own action.
         leaveOut(context, ({ data: { requestId } }) => requestId === request_id);
         return json({ success: true, message: `declined ${request_id}` });
       }

@@ -141,14 +141,14 @@ function statusView(status: ConnectionStatus): Record<string, unknown> {
   }
 }
 
-/** What the server speaks and can do, in short. */
+/** The protocol and capabilities of the server, in short. */
 function offerView(status: ConnectionStatus): Record<string, unknown> {
   if (status.state !== 'connected') return {};
   const { traits, capabilities, tasks } = status.info;
   return { era: eraName(traits), capabilities: Object.keys(capabilities), tasks: tasks?.generation ?? 'none' };
 }
 
-/** Whatever else a server tells of itself is for clients that show it. */
+/** Only name, version and title of `serverInfo`. */
 function named({ name, version, title }: NonNullable<ServerInfo['implementation']>): Record<string, unknown> {
   return { name, version, ...(title !== undefined && { title }) };
 }

@@ -56,7 +56,7 @@ export const taskTools = [
       const owner = await ownerOfTask(context, task_id);
       const { tasks } = owner;
       const now = tasks.get(task_id);
-      // A client that waits for the whole TTL gets the end of the task, and not the state just before.
+      // A client that waits for the whole TTL gets the end of the task, not the state just before it.
       const left = (hasEnded(now) ? 0 : (now.remainingMs ?? (now.deadline ?? 0) - owner.clock.now())) + GRACE_MS;
       const wait = Math.min(timeout_ms ?? left, gateway.settings.limits.waitMs);
       const task = await tasks.whenEndedOrAsking(task_id, wait, exchange.lostSignal());

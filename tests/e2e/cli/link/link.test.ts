@@ -104,7 +104,7 @@ test('L-1: without a terminal and without --yes nothing is changed', async () =>
   expect(code).toBe(6);
   expect(stdout).toMatch(/^ *\+ +"meanwhile": \{$/m);
   expect(stderr).toContain(
-    'nothing was changed: there is no terminal to confirm on; --yes makes this change without asking',
+    'nothing was changed: there is no terminal for the confirmation; --yes makes this change without asking',
   );
   expect(await read('cursor')).toBe(realFile('cursor'));
 });
@@ -239,13 +239,13 @@ test('L-1: a file that is not understood is left as it is and reported; the othe
   const { run, fileOf, write } = await newHome();
   await write('cursor', '');
   await writeFile(fileOf('cursor'), Buffer.from([0xff, 0xfe, 0x7b, 0x00]));
-  expect((await run('link', 'cursor', '--yes')).stderr).toContain('it is not text in UTF-8');
+  expect((await run('link', 'cursor', '--yes')).stderr).toContain('it is not UTF-8 text');
 });
 
 test.each([
   [['notepad'], "no client 'notepad'"],
   [['cursr'], "did you mean 'cursor'?"],
-  [['cursor', '--all', '--hub'], 'either --all or --hub'],
+  [['cursor', '--all', '--hub'], '--all and --hub exclude each other'],
   [['cursor', '--header', 'A: b'], '--header needs --url'],
   [['cursor', '--url', 'localhost:8080'], '--url: '],
   [['cursor', '--config', 'nowhere.json'], 'nowhere.json: there is no such file'],

@@ -50,7 +50,7 @@ test('W-1, W-7: the gateway of the same user is found by its store, wherever it 
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const other = await runCommand(['status', 'http://127.0.0.1:1'], { env });
   expect(other.code).toBe(1);
-  expect(other.stderr).toContain('the gateway at http://127.0.0.1:1 needs a token');
+  expect(other.stderr).toContain('the gateway at http://127.0.0.1:1 requires a token');
   await program.stop();
   expect((await runCommand(['inbox'], { env })).stderr).toMatch(NOT_RUNNING);
 });
@@ -108,14 +108,14 @@ test('W-10: what is wrong is said with a fix', async () => {
   const away = await runCommand(['status', '--url', `http://127.0.0.1:${port}`, '--token', 'x']);
   expect(away.code).toBe(1);
   expect(away.stderr).toMatch(
-    /no gateway answers at http:\S+ \(ECONNREFUSED\); start one with meanwhile serve, or give/,
+    /no gateway is reachable at http:\S+ \(ECONNREFUSED\); start one with meanwhile serve, or give/,
   );
   const server = owned(await startV1Http());
   for (const { url } of [server, await listenRaw(404, '<html>'), await listenRaw(200, '<html>')]) {
     const old = await runCommand(['watch', '--url', url, '--token', 'x', '--json']);
     expect(old.code).toBe(1);
     expect(old.stderr).toMatch(
-      /has no API for this command \(HTTP \d+\): it is not a gateway, or its version is too old; update it/,
+      /has no API for this command \(HTTP \d+\): it is not a gateway, or its version is too old; update and restart it/,
     );
     expect(JSON.parse(old.stdout)).toMatchObject({ error: { code: 'refused' } });
   }
@@ -147,7 +147,7 @@ test('W-6: watch and inbox --follow find the gateway again after a restart, with
   const { url } = await serve(['--port', '0'], env);
   await watching.shows('q quits');
   await watching.shows(url.replace('/mcp', ''));
-  await waiting.shows(/waiting for questions \d+s Ctrl-C ends/);
+  await waiting.shows(/waiting for questions \d+s Ctrl-C quits/);
   watching.type('q');
   expect((await watching.ended()).code).toBe(0);
   waiting.press('C-c');

@@ -59,7 +59,7 @@ test('W-2: an answer is not lost with the connection: it can be sent again', asy
   await terminal.shows('◆  Name');
   terminal.type('Ada');
   terminal.press('Enter');
-  await terminal.shows(/Not sent: no gateway answers at http[\s\S]*● Answer/);
+  await terminal.shows(/Not sent: no gateway is reachable at http[\s\S]*● Answer/);
   terminal.press('Enter');
   await terminal.shows(/◆ {2}Name[^\n]*\n│ {2}Ada/);
   terminal.press('Enter');
@@ -154,7 +154,7 @@ test('W-2, W-6: --follow goes on where it was when the connection is lost', asyn
     await terminal.shows('● Decline');
     terminal.press('Enter');
   };
-  await terminal.shows(/waiting for questions \d+s Ctrl-C ends/);
+  await terminal.shows(/waiting for questions \d+s Ctrl-C quits/);
   await expect.poll(() => api.listeners).toBe(1);
   api.send('question', first, 7);
   await terminal.shows('● Agree');

@@ -127,7 +127,7 @@ test('W-2: on a terminal a form, a sampling request and a link are answered one 
   const sample = await ask('sample', { prompt: 'Write a poem' });
   await terminal.shows('one asks for a model response');
   await terminal.shows('user: Write a poem');
-  await terminal.shows('● Answer in its place');
+  await terminal.shows('● Write the response yourself');
   terminal.press('Enter');
   await terminal.shows('two line breaks end it');
   terminal.type('Roses are red');
@@ -206,9 +206,9 @@ test('W-7: a token sees what belongs to its name, and an operator everything', a
 test.each([
   [['inbox', 'a', 'b'], "unexpected argument 'b'"],
   [['inbox', 'http://127.0.0.1:1'], 'give the address of the gateway with --url http://127.0.0.1:1'],
-  [['inbox', 'a', '--follow'], '--follow is for all questions'],
-  [['inbox', '--answer', '{}'], '--answer is for one question: meanwhile inbox <id>'],
-  [['inbox', 'a', '--answer', '{}', '--answer', '{}'], 'a question takes one --answer'],
+  [['inbox', 'a', '--follow'], '--follow applies to all questions'],
+  [['inbox', '--answer', '{}'], '--answer applies to a single question: meanwhile inbox <id>'],
+  [['inbox', 'a', '--answer', '{}', '--answer', '{}'], 'only one --answer is allowed'],
   [['inbox', 'a', '--answer', 'nix'], '--answer'],
   [['inbox', '--url', 'demo'], "'demo' is not a URL"],
   [['status', 'http://a', '--url', 'http://b'], "unexpected argument 'http://a': --url already names the gateway"],

@@ -25,7 +25,7 @@ test('W-3: on a terminal the screen follows calls and questions, through a loss 
   const api = await ScriptedApi.start();
   const terminal = await programInTerminal(['watch', ...api.flags], { prefix: 'echo earlier;' });
   await terminal.shows('no open questions');
-  await terminal.shows('nothing is running');
+  await terminal.shows('no running calls');
   await terminal.shows(/^meanwhile 9\.9\.9 {2}http:\/\/127\.0\.0\.1:\d+ {2}up \d+s {2}ann \(operator\)$/m);
   await expect.poll(() => api.listeners).toBe(1);
   api.send('call', call('one'), 1);
@@ -42,7 +42,7 @@ test('W-3: on a terminal the screen follows calls and questions, through a loss 
   api.reply('GET calls', { items: [] });
   api.loseStreams();
   await expect.poll(() => api.asked.map(({ path }) => path)).toContain('events?after=4');
-  await terminal.shows('nothing is running');
+  await terminal.shows('no running calls');
   await terminal.shows('no open questions');
   api.send('call', call('one', { status: 'failed', endedAt: Date.now(), error: { code: 1, message: 'burnt' } }), 5);
   await terminal.shows(/shop tool_one {2}\d+s ago {2}took \d+s {2}test \(ann\) {2}failed {2}burnt/);
@@ -91,7 +91,7 @@ test('W-3: without a terminal each change is a line; with --json a document', as
   expect(rest).toEqual([
     'shop tool_one  25%  running  baking',
     'shop order  question  asks: What about q1?  (meanwhile inbox q1)',
-    'shop order  question  already answered by bob with hub tools, now',
+    'shop order  question  already answered by bob through the hub tools, now',
     'shop tool_one  completed with an error',
   ]);
   await expect.poll(() => json.stdout).toHaveLength(5);

@@ -18,7 +18,7 @@ async function watched() {
 test('W-3, W-6: the screen follows a slow call from its begin to its end', async () => {
   const { hub, flags } = await watched();
   const terminal = await programInTerminal(['watch', ...flags]);
-  await terminal.shows('nothing is running');
+  await terminal.shows('no running calls');
   const slow = { server: 'one', tool: 'slow', args: { ms: 600_000, steps: 1200 }, timeout_ms: 100 };
   const task = taskIdOf(await hub.call('execute_tool', slow));
   await terminal.shows(/one slow {2}\d+s {2}[█░]{20} +\d+% {2}editor \(local\) {2}running {2}step \d+/);
@@ -30,7 +30,7 @@ test('W-3, W-6: the screen follows a slow call from its begin to its end', async
   });
   await hub.call('cancel_task', { task_id: task });
   await terminal.shows(/one slow {2}\d+s ago {2}took \d+s {2}editor \(local\) {2}cancelled/);
-  await terminal.shows('nothing is running');
+  await terminal.shows('no running calls');
   terminal.type('q');
   expect((await terminal.ended()).code).toBe(0);
 });
@@ -39,7 +39,7 @@ test('W-3, W-6: screen and lines follow a question from its begin to its answer'
   const { hub, flags } = await watched();
   const terminal = await programInTerminal(['watch', ...flags]);
   const lines = await startProgram(['watch', ...flags]);
-  await terminal.shows('nothing is running');
+  await terminal.shows('no running calls');
   // The lines have begun once they show a call.
   await vi.waitFor(
     async () => {
@@ -58,7 +58,7 @@ test('W-3, W-6: screen and lines follow a question from its begin to its answer'
   await expect.poll(() => lines.stdout.join('\n')).toMatch(/one ask {2}completed/);
   const text = lines.stdout.join('\n');
   expect(text).toMatch(/one ask {2}question {2}asks: What is your name\? {2}\(meanwhile inbox \S+\)/);
-  expect(text).toMatch(/question {2}already answered by local with hub tools/);
+  expect(text).toMatch(/question {2}already answered by local through the hub tools/);
   terminal.type('q');
   expect((await terminal.ended()).code).toBe(0);
   expect(await lines.stop()).toBe(0);
