@@ -1,14 +1,23 @@
 /** The kinds of sessions: what the client sees, and who the session belongs to. */
 
 /** What the client of a session sees: all servers through the tools of the hub, or servers as they are. */
-export type View = { kind: 'hub' } | NativeView;
+export type View = HubView | NativeView;
+
+export interface HubView {
+  kind: 'hub';
+}
+
+export interface DirectView {
+  kind: 'direct';
+  server: string;
+}
 
 /** One server as it is, or a group of them as if they were one. */
-export type NativeView = { kind: 'direct'; server: string } | { kind: 'group'; group: string };
+export type NativeView = DirectView | { kind: 'group'; group: string };
 
-export const HUB_VIEW: View = { kind: 'hub' };
+export const HUB_VIEW: HubView = { kind: 'hub' };
 
-export const directView = (server: string): NativeView => ({ kind: 'direct', server });
+export const directView = (server: string): DirectView => ({ kind: 'direct', server });
 
 export const groupView = (group: string): NativeView => ({ kind: 'group', group });
 

@@ -13,8 +13,8 @@ interface RestorerParts {
   store: Pick<Store, 'problem'>;
   claims: Claims;
   sessions: LiveSessions;
-  /** Composes a session of what is stored of it. */
-  compose: (record: SessionRecord, claimed: ClaimedSession) => Session;
+  /** What composes a session of what is stored of it. */
+  composer: () => Promise<(record: SessionRecord, claimed: ClaimedSession) => Session>;
   /** What the sessions of a principal may keep in memory. */
   memoryOf: (principal: string) => Budget;
   isClosing: () => boolean;
@@ -102,7 +102,8 @@ export class Restorer {
   }
 
   async #restored(record: SessionRecord, claimed: ClaimedSession, assertOwned?: () => void): Promise<Session> {
-    const { sessions, compose, isClosing, log } = this.#parts;
+    const { sessions, composer, isClosing, log } = this.#parts;
+    const compose = await composer();
     const trimmed = await this.#makeFit(record, claimed);
     const stored = await claimed.load();
     if (isClosing()) throw shuttingDown();
