@@ -17,6 +17,15 @@ const COMMANDS = 'src/cli/index.ts';
 const CLIENT = 'src/client/index.ts';
 const SERVER = 'src/server/index.ts';
 const GATEWAY = ['src/cli/commands/serve.ts', 'src/cli/commands/stdio.ts'];
+/** What the gateway loads with its first client. */
+const SESSIONS = [
+  'src/core/session/session.ts',
+  'src/core/session/shared-connections.ts',
+  'src/north/http/eras.ts',
+  'src/north/hub/hub.ts',
+  'src/north/stdio/listener.ts',
+  'src/south/backends.ts',
+];
 
 /** CommonJS modules in the bundle need it for the modules of Node. */
 const REQUIRE =
@@ -52,7 +61,12 @@ const [entry, program] = await Promise.all([
     write: false,
   }),
 ]);
-const files = await mergeChunks(program, [COMMANDS, ...GATEWAY], { client: CLIENT, server: SERVER });
+const stages = [
+  { name: 'program', shared: 'shared', entries: [COMMANDS] },
+  { name: 'gateway', shared: 'shared', entries: GATEWAY },
+  { name: 'sessions', shared: 'sessions', entries: SESSIONS },
+];
+const files = await mergeChunks(program, stages, { client: CLIENT, server: SERVER });
 for (const [name, text] of files) {
   // Only where it is used: making it takes time.
   await writeFile(join('dist', name), /\btypeof require\b/.test(text) ? REQUIRE + text : text);

@@ -4,13 +4,14 @@ import { basename } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * `entries` are the source files of the program whose chunks are merged, `others` those of programs that share code with it, by
- * name. What the same programs load becomes one file. Returns all files as [name, text].
+ * `stages` have the source files that the program loads one after the other; `others` are those of programs that share code with
+ * it, by name. What a stage adds becomes a file of its `name`; what it shares with other programs, files that begin with `shared`.
+ * Returns all files as [name, text].
  */
-export async function mergeChunks({ outputFiles, metafile }, entries, others) {
+export async function mergeChunks({ outputFiles, metafile }, stages, others) {
   const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
   const chunks = new Map(Object.entries(metafile.outputs).map(([path, chunk]) => [basename(path), chunk]));
-  const groupOf = assign(chunks, entries, others);
+  const groupOf = assign(chunks, stages, others);
   const groupNames = [...new Set(groupOf.values())];
   // Another chunk may export the same name.
   const numbers = new Map([...groupOf.keys()].map((chunk, index) => [chunk, index]));
@@ -71,7 +72,7 @@ export async function mergeChunks({ outputFiles, metafile }, entries, others) {
 }
 
 /** The file of each chunk that is merged. */
-function assign(chunks, entries, others) {
+function assign(chunks, stages, others) {
   const byEntry = new Map([...chunks].map(([name, { entryPoint }]) => [entryPoint, name]));
   const loadedBy = (sources) => {
     const found = new Set(sources.map((entry) => byEntry.get(entry)));
@@ -83,13 +84,13 @@ function assign(chunks, entries, others) {
     return found;
   };
   const sharing = Object.entries(others).map(([name, entry]) => ({ name, loaded: loadedBy([entry]) }));
-  const [first, ...rest] = entries;
-  const atFirst = loadedBy([first]);
-  return new Map(
-    [...loadedBy([first, ...rest])].map((chunk) => {
-      const shared = sharing.filter(({ loaded }) => loaded.has(chunk)).map(({ name }) => `-${name}`);
-      const alone = atFirst.has(chunk) ? byEntry.get(first) : 'gateway.js';
-      return [chunk, shared.length > 0 ? `shared${shared.join('')}.js` : alone];
-    }),
-  );
+  const groupOf = new Map();
+  for (const { name, shared, entries } of stages) {
+    for (const chunk of loadedBy(entries)) {
+      if (groupOf.has(chunk)) continue;
+      const by = sharing.filter(({ loaded }) => loaded.has(chunk)).map((other) => `-${other.name}`);
+      groupOf.set(chunk, by.length > 0 ? `${shared}${by.join('')}.js` : `${name}.js`);
+    }
+  }
+  return groupOf;
 }

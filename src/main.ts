@@ -7,8 +7,8 @@ import type { Config } from './config/schema.ts';
 import type { Gateway, GatewayParts } from './core/gateway.ts';
 import type { Observed } from './core/observer.ts';
 import { lazyAccounts } from './core/sign-in/lazy-accounts.ts';
-import type { AccountAt, Accounts, Models, ServerConfig, SignIn, Store } from './core/ports.ts';
-import { shareConnections } from './core/session/shared-connections.ts';
+import type { AccountAt, Accounts, Backends, Models, ServerConfig, SignIn, Store } from './core/ports.ts';
+import { HUB_VIEW } from './core/session/kind.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { createLog, stderrLog, type Log } from './lib/log.ts';
 import { isPostgresUrl } from './lib/postgres-url.ts';
@@ -16,12 +16,10 @@ import type { HttpListener, HttpSettings } from './north/http/listener.ts';
 import { LOCAL_PRINCIPAL } from './lib/local-principal.ts';
 import type { LoopbackPages } from './north/oauth/loopback.ts';
 import type { IssuerAuth } from './north/http/protected-resource.ts';
-import { clashIn } from './north/all/clashes.ts';
-import { Hub } from './north/hub/hub.ts';
 import type { StdioStreams } from './north/stdio/listener.ts';
 import type { TestOutcome } from './notify/start.ts';
 import { Program } from './program.ts';
-import { createBackends } from './south/backends.ts';
+import type { BackendSettings } from './south/backends.ts';
 import { StoreError } from './store/store-error.ts';
 import { openSqliteStore } from './store/sqlite/store.ts';
 
@@ -84,7 +82,7 @@ export async function startHttp(
       }),
     };
     const settings = { ...config.settings, allowedHosts, metrics, console, issuerAuth, answerPages, signIns };
-    const { listener, url } = await program.listen({ hub: new Hub(gateway) }, settings);
+    const { listener, url } = await program.listen(HUB_VIEW, settings);
     const consoleUrl = consoleOf(url);
     links.base = new URL(consoleUrl).origin;
     links.listening.resolve(links.base);
@@ -192,6 +190,7 @@ export async function startStdio(
   });
   const { gateway } = program;
   const { taskAfterMs } = config.settings.direct;
+  const { Hub } = await import('./north/hub/hub.ts');
   const hub = new Hub(gateway);
   const shown = native === undefined ? { hub } : { ...native, hub, taskAfterMs };
   try {
@@ -215,6 +214,8 @@ async function assertNoClash(
   gateway: Gateway,
   groups = Object.keys(settings.groups),
 ): Promise<void> {
+  if (groups.length === 0) return;
+  const { clashIn } = await import('./north/all/clashes.ts');
   const found = await Promise.all(groups.map(async (group) => clashIn(gateway, group)));
   const clashes = found.filter((clash) => clash !== undefined);
   if (clashes.length > 0) throw new ConfigError(clashes.map((clash) => `${file}: ${clash}`));
@@ -363,6 +364,19 @@ async function notifierFor(
   return (gateway) => createNotifier({ ...gateway, settings: notify, base: () => originOf(publicUrl) ?? links?.base });
 }
 
+async function loadBackends(
+  southbound: BackendSettings,
+  addressesForClients: Config['settings']['addServerAddresses'],
+  log: Log,
+  clock: Clock,
+): Promise<Backends> {
+  const [{ createBackends }, { shareConnections }] = await Promise.all([
+    import('./south/backends.ts'),
+    import('./core/session/shared-connections.ts'),
+  ]);
+  return shareConnections(createBackends(southbound, addressesForClients, log), log, clock);
+}
+
 async function startProgram(
   { settings, servers, otel }: Pick<Config, 'settings' | 'servers' | 'otel'>,
   log: Log,
@@ -387,7 +401,6 @@ async function startProgram(
     observed,
     accounts: { tokens: (at: AccountAt) => accounts.tokens(at), linkTo },
   };
-  const connections = createBackends(southbound, settings.addServerAddresses, log);
   const { rules } = settings;
   const policy = rules.length > 0 ? (await import('./core/policy/policy-gate.ts')).createPolicy(rules) : undefined;
   const access = settings.access && new (await import('./core/access/access.ts')).Access(settings.access);
@@ -408,7 +421,7 @@ async function startProgram(
     policy,
     access,
     quotas: quotas && Quotas && ((parts) => new Quotas(quotas, parts)),
-    backends: shareConnections(connections, log, clock),
+    backends: async () => loadBackends(southbound, settings.addServerAddresses, log, clock),
     models: modelsOf(settings, clock),
     accounts,
     signInLink: linkTo,

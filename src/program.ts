@@ -4,8 +4,8 @@ import { openAudit } from './core/audit/open.ts';
 import { Gateway, type GatewayParts } from './core/gateway.ts';
 import type { ServerConfig, Store } from './core/ports.ts';
 import { HttpListener, type HttpSettings } from './north/http/listener.ts';
-import type { Hub } from './north/hub/hub.ts';
-import { listenOnStdio, type StdioListener, type StdioStreams, type StdioView } from './north/stdio/listener.ts';
+import type { DirectView, HubView } from './core/session/kind.ts';
+import type { StdioListener, StdioStreams, StdioView } from './north/stdio/listener.ts';
 import { StoreError } from './store/store-error.ts';
 
 export interface ProgramOptions extends Omit<GatewayParts, 'store' | 'audit'> {
@@ -65,11 +65,8 @@ export class Program {
   }
 
   /** Serves clients over HTTP: the hub and every server, or only one server. */
-  async listen(
-    shown: { hub: Hub } | { server: string },
-    settings: HttpSettings,
-  ): Promise<{ listener: HttpListener; url: string }> {
-    const listener = new HttpListener(this.gateway, shown, settings);
+  async listen(root: HubView | DirectView, settings: HttpSettings): Promise<{ listener: HttpListener; url: string }> {
+    const listener = new HttpListener(this.gateway, root, settings);
     const url = await listener.listen();
     this.#http.add(listener);
     if (this.#closing) await listener.close();
@@ -78,6 +75,7 @@ export class Program {
 
   /** Serves the one client on standard input and output. */
   async listenOnStdio(shown: StdioView, streams?: StdioStreams): Promise<StdioListener> {
+    const { listenOnStdio } = await import('./north/stdio/listener.ts');
     const listener = await listenOnStdio(this.gateway, shown, streams);
     this.#stdio.add(listener);
     return listener;

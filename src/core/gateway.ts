@@ -38,14 +38,15 @@ import { SignInWatch } from './sign-in/watch.ts';
 import { Restorer } from './session/restorer.ts';
 import { ServerChanges } from './server-changes.ts';
 import type { SessionParts } from './session/composition.ts';
-import { Session } from './session/session.ts';
+import type { Session } from './session/session.ts';
 import { States, type StateAddress } from './session/states.ts';
 import { gatewayLimits, noteElsewhere, usageOf, type GatewayLimits } from './gateway-limits.ts';
 import type { CoreSettings } from './settings.ts';
 
 export interface GatewayParts {
   store: Store;
-  backends: Backends;
+  /** Called once, for the first session. */
+  backends: () => Promise<Backends>;
   /** Absent if the config has none. */
   models?: Models | undefined;
   settings: CoreSettings;
@@ -69,6 +70,12 @@ export interface GatewayParts {
   /** The page where a person starts a sign-in; `undefined` if no page can be served. */
   signInLink?: ((signIn: SignIn) => Promise<string | undefined>) | undefined;
   clock?: Clock;
+}
+
+/** What sessions are composed of. */
+interface SessionModules {
+  Session: typeof Session;
+  backends: Backends;
 }
 
 export interface OpenOptions {
@@ -108,7 +115,9 @@ export class Gateway {
   readonly accounts: Accounts | undefined;
   readonly signInLink: (signIn: SignIn) => Promise<string | undefined>;
   readonly #signIns: SignInWatch | undefined;
-  readonly #backends: Backends;
+  readonly #backends: () => Promise<Backends>;
+  /** Loaded with the first session: an idle gateway does without half of the program. */
+  #modules: Promise<SessionModules> | undefined;
   readonly #models: Models | undefined;
   readonly #standing: StandingAnswers | undefined;
   readonly #policy: Policy | undefined;
@@ -133,7 +142,7 @@ export class Gateway {
   readonly onSessionEnded: Set<(session: Session, ending: Ending) => void>;
 
   constructor(parts: GatewayParts) {
-    const { store, backends, settings, log, principals = [], observed = {}, clock = systemClock } = parts;
+    const { store, settings, log, principals = [], observed = {}, clock = systemClock } = parts;
     this.store = store;
     this.audit = parts.audit;
     this.access = parts.access;
@@ -144,7 +153,7 @@ export class Gateway {
     this.#events = new PrincipalBudgets(settings.events.total, 'events.total', { names: principals, reserved });
     this.log = log;
     this.clock = store.cluster ? certainClock(clock, () => this.isInDoubt) : clock;
-    this.#backends = backends;
+    this.#backends = parts.backends;
     this.#models = parts.models;
     this.#standing = standingAnswers(settings.answers, { dryRun: settings.answersDryRun, log });
     this.#policy = parts.policy;
@@ -170,8 +179,13 @@ export class Gateway {
       store,
       claims,
       sessions,
-      compose: ({ id, principal, createdAt, key, view, owner, preferences, remembered, facts }, claimed) =>
-        this.#newSession({ id, principal, createdAt, key, view, owner, preferences, remembered, facts }, claimed),
+      composer: async () => {
+        const modules = await this.#sessionModules();
+        return ({ id, principal, createdAt, key, view, owner, preferences, remembered, facts }, claimed) => {
+          const about = { id, principal, createdAt, key, view, owner, preferences, remembered, facts };
+          return this.#newSession(about, claimed, modules);
+        };
+      },
       memoryOf: (principal) => this.memoryOf(principal),
       isClosing: () => this.#closing,
       startedAt: () => this.#startedAt,
@@ -387,6 +401,7 @@ export class Gateway {
     principal: string,
     { id, view, owner, later, facts, unrestricted, assertOwned }: OpenOptions & { id: string },
   ): Promise<Session> {
+    const modules = await this.#sessionModules();
     const claimed = await this.#claims.claim(id, claimKey({ id, principal, owner }));
     if (claimed === undefined) throw new GatewayError('TOOL_ERR_STORE', 'the session is in use; try again');
     try {
@@ -400,6 +415,7 @@ export class Gateway {
       const session = this.#newSession(
         { id, principal, view, owner, facts },
         claimed,
+        modules,
         unrestricted ? undefined : this.access,
       );
       this.#sessions.add(session);
@@ -413,12 +429,20 @@ export class Gateway {
     }
   }
 
+  async #sessionModules(): Promise<SessionModules> {
+    this.#modules ??= Promise.all([import('./session/session.ts'), this.#backends()]).then(
+      ([{ Session: Loaded }, backends]) => ({ Session: Loaded, backends }),
+    );
+    return this.#modules;
+  }
+
   #newSession(
     about: Pick<
       SessionParts,
       'id' | 'principal' | 'createdAt' | 'key' | 'view' | 'owner' | 'preferences' | 'remembered' | 'facts'
     >,
     store: ClaimedSession,
+    { Session: Loaded, backends }: SessionModules,
     access = this.access,
   ): Session {
     const { settings, log, observed, recorder, audit, notifier, clock, registry } = this;
@@ -437,7 +461,7 @@ export class Gateway {
     };
     const memory = this.memoryOf(about.principal);
     const eventTotal = this.#events.of(about.principal);
-    const session: Session = new Session({
+    const session: Session = new Loaded({
       ...about,
       quotas,
       own,
@@ -446,7 +470,7 @@ export class Gateway {
       notifyHub,
       onQuestions: (any) => this.#sessions.noteQuestions(session, any),
       store,
-      backends: this.#backends,
+      backends,
       standing: this.#standing,
       models: this.#models,
       counters: this.store,

@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../core/ports.ts';
+import { directView } from '../core/session/kind.ts';
 import { stderrLog, type Log } from '../lib/log.ts';
 import { isLoopback } from '../north/http/guard.ts';
 import { Program, type OpenStore } from '../program.ts';
@@ -49,7 +50,7 @@ class AppServer implements TaskServer {
     }
     const settings = settingsFrom(this.#options.settings, this.#options.store, options);
     const program = await this.#started();
-    const { url } = await program.listen({ server: this.#definition.name }, settings);
+    const { url } = await program.listen(directView(this.#definition.name), settings);
     return url;
   }
 
@@ -82,7 +83,9 @@ class AppServer implements TaskServer {
     return Program.start({
       kind: 'server',
       openStore: async () => this.#openStore(settings.store, log),
-      backends: { connect: (_server, _config, sink) => new AppConnection(this.#definition, this.#tasks, sink) },
+      backends: async () => ({
+        connect: (_server, _config, sink) => new AppConnection(this.#definition, this.#tasks, sink),
+      }),
       servers: new Map([[this.#definition.name, IN_PROCESS]]),
       settings,
       log,

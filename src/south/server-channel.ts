@@ -273,9 +273,11 @@ class ServerAttempt implements Attempt {
   }
 }
 
+const USUAL_META: Record<string, unknown> = { [LOG_LEVEL_KEY]: 'info' };
+
 /** Modern servers read the client's capabilities from each request, and send no logs unless it names a level. */
 function callMeta(capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Record<string, unknown> {
-  if (tasks === 'use') return { [LOG_LEVEL_KEY]: 'info' };
+  if (tasks === 'use') return USUAL_META;
   const { extensions: _extensions, ...plain } = capabilities;
   return { [LOG_LEVEL_KEY]: 'info', [CLIENT_CAPABILITIES_KEY]: plain };
 }

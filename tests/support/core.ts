@@ -65,7 +65,9 @@ export async function startCore(options: CoreOptions = {}): Promise<Core> {
   const audit = await openAudit(store, { settings, log, clock });
   const { models, accounts } = options;
   const policy = settings.rules.length > 0 ? createPolicy(settings.rules) : undefined;
-  const gateway = new Gateway({ store, backends, settings, log, clock, principals, models, policy, audit, accounts });
+  const loadBackends = async (): Promise<ScriptedBackends> => backends;
+  const parts = { store, backends: loadBackends, settings, log, clock, principals, models, policy, audit, accounts };
+  const gateway = new Gateway(parts);
   await gateway.start(new Map(Object.entries(servers)));
   const stop = async (): Promise<void> => {
     await gateway.close('the gateway is shutting down');

@@ -2,7 +2,7 @@
 import type { Backends } from '../../src/core/ports.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { RpcError } from '../../src/lib/rpc-error.ts';
-import { Hub } from '../../src/north/hub/hub.ts';
+import { HUB_VIEW } from '../../src/core/session/kind.ts';
 import { Program } from '../../src/program.ts';
 import { coreSettings } from './core-settings.ts';
 import type { LogLine } from './gateway.ts';
@@ -118,7 +118,7 @@ export async function scriptedGroup(
   const program = await Program.start({
     kind: 'gateway',
     openStore: async () => ({ store, close: async () => store.close() }),
-    backends,
+    backends: async () => backends,
     servers: new Map(configured.map((name) => [name, { url: `http://${name}.test/` }])),
     settings,
     log,
@@ -126,7 +126,7 @@ export async function scriptedGroup(
     principals: Object.keys(settings.auth.tokens),
   });
   defer(async () => program.close());
-  const { url } = await program.listen({ hub: new Hub(program.gateway) }, settings);
+  const { url } = await program.listen(HUB_VIEW, settings);
   return { url, all: `${url}/all`, clock, logs, close: async () => program.close() };
 }
 

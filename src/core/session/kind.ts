@@ -1,14 +1,23 @@
 /** The kinds of sessions: what the client sees, and who owns the session. */
 
 /** What the client of a session sees: all servers through the hub tools, or servers natively. */
-export type View = { kind: 'hub' } | NativeView;
+export type View = HubView | NativeView;
+
+export interface HubView {
+  kind: 'hub';
+}
+
+export interface DirectView {
+  kind: 'direct';
+  server: string;
+}
 
 /** One server, or a group of servers as one. */
-export type NativeView = { kind: 'direct'; server: string } | { kind: 'group'; group: string };
+export type NativeView = DirectView | { kind: 'group'; group: string };
 
-export const HUB_VIEW: View = { kind: 'hub' };
+export const HUB_VIEW: HubView = { kind: 'hub' };
 
-export const directView = (server: string): NativeView => ({ kind: 'direct', server });
+export const directView = (server: string): DirectView => ({ kind: 'direct', server });
 
 export const groupView = (group: string): NativeView => ({ kind: 'group', group });
 

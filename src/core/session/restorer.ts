@@ -13,8 +13,8 @@ interface RestorerParts {
   store: Pick<Store, 'problem'>;
   claims: Claims;
   sessions: LiveSessions;
-  /** Composes a session from its stored record. */
-  compose: (record: SessionRecord, claimed: ClaimedSession) => Session;
+  /** What composes a session from its stored record. */
+  composer: () => Promise<(record: SessionRecord, claimed: ClaimedSession) => Session>;
   /** The memory budget of a principal. */
   memoryOf: (principal: string) => Budget;
   isClosing: () => boolean;
@@ -102,7 +102,8 @@ export class Restorer {
   }
 
   async #restored(record: SessionRecord, claimed: ClaimedSession, assertOwned?: () => void): Promise<Session> {
-    const { sessions, compose, isClosing, log } = this.#parts;
+    const { sessions, composer, isClosing, log } = this.#parts;
+    const compose = await composer();
     const trimmed = await this.#makeFit(record, claimed);
     const stored = await claimed.load();
     if (isClosing()) throw shuttingDown();

@@ -60,7 +60,8 @@ function callAt(
       .execute({ ...wanted, bare, meta, more }, parts.asking(request))
       .then((reply) => ({ ...reply, result: tools.asListed(wanted, reply.result) }));
   }
-  const made: Made = { ...wanted, id: secretId(), meta, more, bare, timeoutMs: Infinity };
+  const { program } = wanted;
+  const made: Made = { id: secretId(), server, tool, args, program, meta, more, bare, timeoutMs: Infinity };
   // A client that waits for the call itself does not know the TTL of the task.
   if (task === undefined) made.ttlMs = gateway.settings.tasks.maxTtlMs;
   else Object.assign(made, { asTask: true, exposed: true, ...ttlOf(task) });

@@ -71,10 +71,11 @@ export class ModernRequest {
   meta(method: string, params: Params): Params {
     const meta = passedOnMeta(params);
     if (!this.info.traits.declaredPerRequest) return meta;
+    // These are not among what is passed on.
     return {
-      ...meta,
       [CLIENT_CAPABILITIES_KEY]: method === 'tools/call' ? calling(this.client) : this.client.capabilities,
       [LOG_LEVEL_KEY]: this.client.logLevel,
+      ...meta,
     };
   }
 

@@ -14,15 +14,13 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { Console, ConsoleSettings } from '../console/console.ts';
 import type { Person } from '../console/person.ts';
 import type { Work } from '../console/work/work.ts';
-import type { Hub } from '../hub/hub.ts';
 import { ALL_SERVERS, findGroup } from '../../core/groups.ts';
-import { directView, groupView, HUB_VIEW, type View } from '../../core/session/kind.ts';
-import { LegacySessions } from '../legacy/sessions.ts';
+import { directView, groupView, type DirectView, type HubView, type View } from '../../core/session/kind.ts';
 import { idOf } from '../message.ts';
-import { ModernRequests } from '../modern/requests.ts';
 import { parseBody, readBody, type Body } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
+import type { Eras } from './eras.ts';
 import { FORWARDED, stateNamed, type Addressed, type ForwardedRequest } from './addressed.ts';
 import { AuthError } from './protected-resource.ts';
 import { setRecipient, type ResponseReader } from './unread.ts';
@@ -63,13 +61,13 @@ const HEADERS =
 export class HttpListener {
   readonly #server: Server;
   readonly #guard: Guard;
-  readonly #legacy: LegacySessions;
-  readonly #modern: ModernRequests;
   readonly #settings: HttpSettings;
   readonly #gateway: Gateway;
-  readonly #hub: Hub | undefined;
-  /** The view at `/mcp`. */
-  readonly #root: View;
+  /** The view at `/mcp`: the hub, with every server beside it, or the only server. */
+  readonly #root: HubView | DirectView;
+  /** Loaded with the first message of a client: an idle gateway does without half of the program. */
+  #eras: Eras | undefined;
+  #loadingEras: Promise<Eras> | undefined;
   /** By principal. */
   readonly #recipients = new Map<string, ResponseReader>();
   /** The other gateways on the same store, if it supports several. */
@@ -86,17 +84,11 @@ export class HttpListener {
   #closed: Promise<void> = Promise.resolve();
 
   /** Shows the hub and every server, or only one server. */
-  constructor(gateway: Gateway, shown: { hub: Hub } | { server: string }, settings: HttpSettings) {
+  constructor(gateway: Gateway, root: HubView | DirectView, settings: HttpSettings) {
     this.#gateway = gateway;
-    this.#root = 'server' in shown ? directView(shown.server) : HUB_VIEW;
+    this.#root = root;
     this.#settings = settings;
     this.#guard = new Guard(settings, () => this.#url);
-    const { taskAfterMs } = settings.direct;
-    const hub = 'hub' in shown ? shown.hub : undefined;
-    this.#hub = hub;
-    const options = { gateway, hub, mayRunCommands: settings.allowCommands, taskAfterMs };
-    this.#legacy = new LegacySessions(options);
-    this.#modern = new ModernRequests(options);
     this.#server = createServer((req, res) => {
       if (res.socket === null) closeWithConnection(req, res);
       this.#handle(req, res).catch((error: unknown) => {
@@ -152,7 +144,7 @@ export class HttpListener {
         const answer =
           request.ask === 'console'
             ? await this.#doForNeighbour({ principal, operator: request.operator, facts: request.facts }, request.work)
-            : await answerNeighbour({ hub: this.#hub, gateway }, principal, request, exchange);
+            : await answerNeighbour({ hub: (await this.#loadEras()).hub, gateway }, principal, request, exchange);
         if (gateway.isInDoubt) throw new Error(IN_DOUBT);
         return answer;
       },
@@ -181,15 +173,15 @@ export class HttpListener {
 
   async close(): Promise<void> {
     this.stopListening();
-    this.#legacy.close();
-    this.#modern.close();
+    this.#eras?.legacy.close();
+    this.#eras?.modern.close();
     this.#server.closeAllConnections();
     this.#cluster?.close();
     await this.#closed;
   }
 
   get counts(): { sessions: number; streams: number; requests: number } {
-    return this.#legacy.counts;
+    return this.#eras?.legacy.counts ?? { sessions: 0, streams: 0, requests: 0 };
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -366,9 +358,9 @@ export class HttpListener {
           respondError(res, 406, -32000, 'Not Acceptable: the client must accept text/event-stream');
           return undefined;
         }
-        return this.#serveOrForward(req, res, whom, () => this.#serve(this.#legacy, req, res, whom));
+        return this.#serveOrForward(req, res, whom, () => this.#serve('legacy', req, res, whom));
       case 'DELETE':
-        return this.#serveOrForward(req, res, whom, () => this.#serve(this.#legacy, req, res, whom));
+        return this.#serveOrForward(req, res, whom, () => this.#serve('legacy', req, res, whom));
       case undefined:
       default:
         respondError(res, 405, -32000, `method ${req.method} is not allowed`, { headers: { allow: METHODS } });
@@ -437,9 +429,9 @@ export class HttpListener {
   }
 
   #dispatch(req: IncomingMessage, res: ServerResponse, whom: Addressed, value: unknown): Promise<void> | undefined {
-    if (eraOf(req, value) === 'modern') return this.#serve(this.#modern, req, res, whom, value);
+    if (eraOf(req, value) === 'modern') return this.#serve('modern', req, res, whom, value);
     const mistake = messageMistake(value);
-    if (mistake === undefined) return this.#serve(this.#legacy, req, res, whom, value);
+    if (mistake === undefined) return this.#serve('legacy', req, res, whom, value);
     respondError(res, 400, INVALID_REQUEST, `Invalid Request: ${mistake}`);
     return undefined;
   }
@@ -457,23 +449,33 @@ export class HttpListener {
   }
 
   #serve(
-    era: LegacySessions | ModernRequests,
+    era: 'legacy' | 'modern',
     req: IncomingMessage,
     res: ServerResponse,
     whom: Addressed,
     body?: unknown,
   ): Promise<void> | undefined {
+    const eras = this.#eras;
+    if (eras === undefined) return this.#loadEras().then(() => this.#serve(era, req, res, whom, body));
     const refuse = (error: unknown): void => {
       // The forwarding gateway then looks up the owner again.
       if (!(error instanceof GatewayError) || (whom.forwarded && isShuttingDown(error))) throw error;
       respondGatewayError(res, error, { id: idOf(body) });
     };
     try {
-      return era.handle(req, res, body, whom)?.catch(refuse);
+      return eras[era].handle(req, res, body, whom)?.catch(refuse);
     } catch (error) {
       refuse(error);
       return undefined;
     }
+  }
+
+  async #loadEras(): Promise<Eras> {
+    this.#loadingEras ??= import('./eras.ts').then(({ createEras }) => {
+      this.#eras = createEras(this.#gateway, this.#root, this.#settings);
+      return this.#eras;
+    });
+    return this.#loadingEras;
   }
 
   /** Whether the gateway accepts new clients. */

@@ -99,7 +99,7 @@ export class Hub {
     const gateway = this.#gateway;
     const { session, exchange } = caller;
     return whileWaiting({ clock: session.clock, exchange }, `${what} is running`, (onProgress) =>
-      reply({ ...caller, asking, gateway, onProgress }),
+      reply({ gateway, onProgress, ...caller, asking }),
     );
   }
 

@@ -64,7 +64,7 @@ export class Windows {
   readerOf(session: Readable, id: RequestId, connection: ClientConnection): EventReader {
     const windows = this.#windows.get(session) ?? [];
     this.#windows.set(session, windows);
-    const sent = { ...parsed(id), connection, at: this.#clock.now() };
+    const sent = { connection, at: this.#clock.now(), ...parsed(id) };
     const known = find(session, windows, sent);
     const window = known ?? newWindow(sent);
     window.returned = known !== undefined;

@@ -34,7 +34,7 @@ export class ProbeFailed extends Error {}
 export async function introduce(peer: Peer, options: IntroductionOptions): Promise<Introduction> {
   const discovered = options.knownOld ? undefined : await discover(peer, options);
   if (discovered === undefined) return initialize(peer, options);
-  peer.useProtocol(MODERN_VERSION, envelopeOf(options));
+  peer.useProtocol(MODERN_VERSION, (meta) => enveloped(options, meta));
   return { protocolVersion: MODERN_VERSION, result: discovered };
 }
 
@@ -55,7 +55,7 @@ async function initialize(peer: Peer, { client, capabilities, timeoutMs }: Intro
 
 /** The `server/discover` result of a modern server; `undefined` for a legacy server. */
 async function discover(peer: Peer, options: IntroductionOptions): Promise<Record<string, unknown> | undefined> {
-  const params = { _meta: envelopeOf(options) };
+  const params = { _meta: enveloped(options, {}) };
   for (let attempt = 1; ; attempt += 1) {
     try {
       const result = await peer.request('server/discover', params, { timeoutMs: options.probeMs, mayAsk: true });
@@ -91,11 +91,16 @@ function probeFailure(error: unknown): Error {
   });
 }
 
-function envelopeOf({ client, capabilities }: IntroductionOptions): Record<string, unknown> {
+/** The `_meta` of a request that introduces the client; what the request says itself counts. */
+function enveloped(
+  { client, capabilities }: IntroductionOptions,
+  meta: Record<string, unknown>,
+): Record<string, unknown> {
   return {
     [VERSION_KEY]: MODERN_VERSION,
     [CLIENT_INFO_KEY]: client,
     [CLIENT_CAPABILITIES_KEY]: capabilities,
+    ...meta,
   };
 }
 
