@@ -188,6 +188,10 @@ describe('claims and leases on PostgreSQL', () => {
     await expect(old.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
     const released = await claim('s');
     await released.release();
+    const erased = await claim('s');
+    await erased.release();
+    erased.erase();
+    await expect(erased.settled()).rejects.toMatchObject({ code: 'STORE_CLAIM_LOST' });
     const next = await claim('s');
     for (const over of [old, released]) {
       over.drop('event', 'a');

@@ -177,6 +177,8 @@ export class LegacySessions {
   /** Confirmed once stored: otherwise the session would be back after a restart. */
   async #end(session: Session, res: ServerResponse): Promise<void> {
     const { gateway } = this.#options;
+    // A session that this gateway is leaving keeps its data, and its client asks the next gateway to end it.
+    session.assertOpen();
     await gateway.end(session, 'the client ended the session');
     await whenStored([session]);
     res.writeHead(200).end();

@@ -160,7 +160,7 @@ export class Writer {
 
   /** Deletes the session, and ends the claim. */
   erase(claim: Claim): void {
-    if (claim.lost || claim.ended) return;
+    if (!this.#takes(claim)) return;
     this.#next.changesOf(claim).drop('session', claim.sessionId);
     this.#end(claim, 'erased');
   }

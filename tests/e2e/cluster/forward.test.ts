@@ -1,4 +1,5 @@
 /** Two gateways on one database. Whichever a client talks to, its requests are served by the gateway that has its session. */
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { forwardedHeader } from '../../../src/north/cluster/forwarded-header.ts';
 import { FORWARDED } from '../../../src/north/http/addressed.ts';
@@ -25,6 +26,7 @@ import {
 } from '../../support/raw-http.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { whoIs } from '../direct/matrix/answers.ts';
+import { oddServer } from '../robust/odd-server.ts';
 import type { Fetch, Open } from '../direct/matrix/client.ts';
 import { extTasks } from '../direct/matrix/clients/ext-tasks.ts';
 import { v1Asked, v1Tasks } from '../direct/matrix/clients/v1.ts';
@@ -388,6 +390,26 @@ test('K-5: a gateway that is stopped lets plain calls finish, and leaves everyth
   expect(replyOf(await call).text).toBe('done');
   await stopped;
   expect(sessionsOf(b)).toEqual([2]);
+});
+
+test('K-5: a session that its gateway is leaving is ended by the next gateway, and not confirmed as ended before', async () => {
+  const held: ServerResponse[] = [];
+  const slow = await oddServer({ DELETE: ({ response }) => void held.push(response) });
+  const shared = { store: postgres.url(), cluster: { drainMs: 0 } };
+  const servers = { slow: { url: slow.url } };
+  const [a, b] = [await httpGateway(servers, shared), await httpGateway(servers, shared)];
+  const { headers } = await rawSession(a.url);
+  await post(a.url, toolCall('list_tools', { server: 'slow' }, 1), headers);
+  const stopped = a.close();
+  // The gateway ends its connections before it leaves the session.
+  await expect.poll(() => held.length).toBe(1);
+  const end = async (url: string): Promise<number> => (await send(url, { method: 'DELETE', headers })).status;
+  expect(await end(a.url)).toBe(503);
+  for (const response of held) response.writeHead(200).end();
+  await stopped;
+  expect(await end(b.url)).toBe(200);
+  expect(await end(b.url)).toBe(404);
+  for (const response of held.splice(0)) response.end();
 });
 
 test('K-6: a server that is added at one gateway can be used at the other', async () => {
