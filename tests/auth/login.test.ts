@@ -186,7 +186,7 @@ test('A-N, W-7, A-30: a wrong, missing or used state, or another browser, does n
   const [name = '', value = ''] = cookies.split('=');
   visitor.browser.setCookie(PUBLIC_URL, name, value);
   const again = await visitor.arrive({ code: 'c', state });
-  expect([again.status, again.text]).toEqual([401, expect.stringContaining('completed before')]);
+  expect([again.status, again.text]).toEqual([401, expect.stringContaining('already completed')]);
   expect(issuer.redeemed).toHaveLength(1);
 });
 
@@ -228,7 +228,7 @@ test('A-N, W-7, A-29: an answer of another issuer is refused before its code is 
   for (const parameters of wrong) {
     const { state } = await attempt(visitor, issuer);
     const page = await visitor.arrive({ ...parameters, state });
-    expect([page.status, page.text]).toEqual([401, expect.stringContaining('is not one of')]);
+    expect([page.status, page.text]).toEqual([401, expect.stringContaining('is not from')]);
     expect(page.text).not.toContain('Words of Evil');
   }
   expect(issuer.redeemed).toEqual([]);

@@ -119,7 +119,7 @@ describe('TLS', () => {
       // As to libpq, an authority is to be checked whatever the mode.
       `sslmode=require&${other}`,
     ])
-      expect(await hasTls(parameters)).toMatch(/certificate of the server is not trusted: .* sslrootcert=FILE/);
+      expect(await hasTls(parameters)).toMatch(/server's certificate is not trusted: .* sslrootcert=FILE/);
     expect(await hasTls(`sslmode=prefer&${other}`)).toEqual({ ssl: false });
   });
 

@@ -59,7 +59,7 @@ test('G-5: kill -9 loses no line that was written; the store is read without a g
   expect(shown(before).at(-1)).toBe('call began slow');
   const cannotFollow = await audit('--follow');
   expect(cannotFollow.code).toBe(1);
-  expect(cannotFollow.stderr).toContain('--follow needs a running gateway');
+  expect(cannotFollow.stderr).toContain('--follow requires a running gateway');
 
   const second = await serveProgram(flags);
   const following = await startProgram(['audit', '--follow', '--json', '--limit', '0', ...flags]);

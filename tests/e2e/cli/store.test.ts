@@ -109,7 +109,7 @@ test('P-1: a store can be looked into and exported while a gateway is using it, 
 
   const refused = await runCommand(['store', 'prune', '--config', config]);
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain(`${path}: meanwhile, process ${program.child.pid}, is using this store`);
+  expect(refused.stderr).toContain(`${path}: the gateway with process id ${program.child.pid} is using this store`);
   expect((await hub.call('list_tasks')).body['tasks']).toHaveLength(2);
 
   expect(await program.stop()).toBe(0);
@@ -232,7 +232,7 @@ test.each(['show', 'prune', 'export'])('P-4: %s of what is no store says so and 
     [join(folder, 'nothing.db'), 'there is no such store'],
     [join(folder, 'no', 'folder.db'), 'there is no such store'],
     [join(text, 'below.db'), 'there is no such store'],
-    [':memory:', 'in memory alone'],
+    [':memory:', 'only in memory'],
     [text, 'not a database'],
     [newer, 'schema version 999'],
   ] as const) {

@@ -61,7 +61,7 @@ const ROWS: Row[] = [
   { manner: 'legacy', tool: 'unknown_status', says: /unknown status .*pondering/ },
   { manner: 'legacy', tool: 'unknown_status_at_once', says: /unknown status .*pondering/ },
   { manner: 'legacy', tool: 'no_task_id', says: /task without a taskId/ },
-  { manner: 'legacy', tool: 'no_task', says: /is no task/ },
+  { manner: 'legacy', tool: 'no_task', says: /is not a task/ },
 
   { manner: 'modern', tool: 'honest', says: /^in the end$/, fine: true },
   { manner: 'modern', tool: 'born_completed', says: /^in the end$/, fine: true },

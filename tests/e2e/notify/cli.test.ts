@@ -65,5 +65,5 @@ test.each([
 test('N-1: notify test without targets says where they belong', async () => {
   const config = await configFile({});
   const { code, stderr } = await runCommand(['notify', 'test', '--config', config]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('add some at meanwhile.notify.targets')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('add them to meanwhile.notify.targets')]);
 });

@@ -115,7 +115,7 @@ test('P-4: a store that is not ours, or newer than us, exits with 1 and the fix,
 
   for (const [store, about] of [
     [text, 'not a database'],
-    [foreign, 'a database of another program'],
+    [foreign, 'the database of another program'],
     [newer, 'schema version 999'],
     [folder, 'cannot be opened'],
   ] as const) {

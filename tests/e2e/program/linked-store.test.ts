@@ -61,7 +61,7 @@ test.each(LINKS)('P-1: nor is a store pruned by a link $what while a gateway has
   const [store, link] = await make(await temporaryFolder());
   const first = await serveProgram(['--port', '0', '--store', store]);
   const pruned = await runProgram(['store', 'prune', '--store', link]);
-  expect(pruned.stderr).toContain(`meanwhile, process ${first.child.pid}, is using this store`);
+  expect(pruned.stderr).toContain(`the gateway with process id ${first.child.pid} is using this store`);
   expect(pruned.code).toBe(1);
   const shown = await runProgram(['store', '--store', link, '--json']);
   expect(JSON.parse(shown.stdout)).toMatchObject({ usedBy: { pid: first.child.pid } });

@@ -37,7 +37,7 @@ test('L-1: import collects the servers of all clients in a config file that the 
 
   const again = await run('import', '--yes');
   expect(again).toMatchObject({ code: 0, stderr: 'there is nothing to import' });
-  expect(again.stdout).toContain("- github (Claude Code): the same as 'github' in the config file");
+  expect(again.stdout).toContain("- github (Claude Code): it is the same as 'github' in the config file");
 });
 
 test('L-1: import extends a config file and keeps its comments; other servers of the same name are reported', async () => {
