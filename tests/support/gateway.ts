@@ -13,6 +13,15 @@ import { createLog } from '../../src/lib/log.ts';
 import { startHttp, startStdio, type HttpGateway } from '../../src/main.ts';
 import { defer, owned } from './owned.ts';
 
+// What a gateway loads with its first client is compiled before the tests begin, and not in the time of the first one.
+await Promise.all([
+  import('../../src/core/session/session.ts'),
+  import('../../src/core/session/shared-connections.ts'),
+  import('../../src/north/http/eras.ts'),
+  import('../../src/north/stdio/listener.ts'),
+  import('../../src/south/backends.ts'),
+]);
+
 /** The built program. */
 export const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
