@@ -428,20 +428,28 @@ export interface AccountState {
 /** The accounts of all principals at servers that authorize their clients. */
 export interface Accounts {
   tokens(account: AccountAt): AccountTokens;
-  /** Begins a sign-in, or returns the one that waits already for at least these scopes. */
+  /**
+   * Begins a sign-in that somebody wants, or returns the one that waits already for at least these scopes. It does not matter whether the
+   * server has refused the tokens of the last one.
+   */
   signIn(account: AccountAt, challenge?: AuthChallenge): Promise<SignIn>;
   /** `undefined` if it is over. */
   findSignIn(id: string): Promise<SignIn | undefined>;
   /** The page of the authorization server to send the browser to. */
   authorizationUrl(signInId: string): Promise<URL>;
-  /** The browser came back with these parameters: checks them, gets the tokens and stores them. */
-  complete(parameters: URLSearchParams): Promise<SignIn>;
+  /** The browser came back with these parameters, to this path of the gateway: checks them, gets the tokens and stores them. */
+  complete(parameters: URLSearchParams, path?: string): Promise<SignIn>;
   /** Calls the watcher when somebody has signed in, here or at another gateway, until the returned function is called. */
   watch(watcher: (principal: string, server: string) => void): () => void;
   /** Those of a principal and those that all share (`*`), or those of everybody. */
   list(principal?: string): Promise<AccountState[]>;
   /** Revokes and deletes the tokens, with `*` those that all share. `false` if there were none. */
   signOut(principal: string, server: string): Promise<boolean>;
+  /**
+   * The server was removed: deletes the tokens for it and the sign-ins that wait, those of one principal or of everybody. The tokens are
+   * revoked afterwards, which nobody waits for.
+   */
+  forgetServer(server: string, url: string, principal?: string): Promise<void>;
 }
 
 // --- Models ------------------------------------------------------------------------------------------------------
@@ -861,13 +869,16 @@ export interface Outbox {
 
 // --- Secrets of accounts ------------------------------------------------------------------------------------------
 
-/** `client`: a registration at an authorization server; `tokens` of an account; `sign_in`: one that waits for a person. */
-export type AccountRecordKind = 'client' | 'tokens' | 'sign_in';
+/**
+ * `client`: a registration at an authorization server; `tokens` of an account; `sign_in`: one that waits for a person; `refused`: sign-ins
+ * whose tokens the server refused at once.
+ */
+export type AccountRecordKind = 'client' | 'tokens' | 'sign_in' | 'refused';
 
 export interface AccountRecord {
   kind: AccountRecordKind;
   id: string;
-  /** Whose it is, and at which server; empty for a registration, which all share. */
+  /** Whose it is, and at which server; the principal is empty for a registration, which all share. */
   principal: string;
   server: string;
   createdAt: number;
