@@ -403,8 +403,15 @@ export interface NeededSignIn extends SignIn {
   url?: string | undefined;
 }
 
+/** Why no token helps. */
+export interface NoToken {
+  reason: string;
+  /** Nobody can sign in at the server, but it may want credentials of another kind. */
+  headerHelps?: boolean;
+}
+
 /** What to do after a refusal: send the request again, let a person sign in, or tell the client the reason. */
-export type AfterRefusal = { then: 'retry' } | { then: 'sign_in'; signIn: SignIn } | { then: 'fail'; reason: string };
+export type AfterRefusal = { then: 'retry' } | { then: 'sign_in'; signIn: SignIn } | ({ then: 'fail' } & NoToken);
 
 /** The access tokens of one account. */
 export interface AccountTokens {

@@ -131,7 +131,7 @@ export class Account implements AccountTokens {
       open = this.#afterRefusal(token, challenge)
         .catch((error: unknown): AfterRefusal => {
           if (!(error instanceof AuthFailure)) throw error;
-          return { then: 'fail', reason: error.message };
+          return { then: 'fail', reason: error.message, ...(error.headerHelps && { headerHelps: true }) };
         })
         .finally(() => this.#refusals.delete(key));
       this.#refusals.set(key, open);

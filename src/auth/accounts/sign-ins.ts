@@ -232,6 +232,7 @@ function assertPkce({ server: name, config: { auth } }: AccountAt, { server }: A
     throw new AuthFailure(
       `'${name}' refuses with 401 and names no authorization server; set an Authorization header in mcpServers.${name}.headers, or ` +
         `mcpServers.${name}.auth.issuer`,
+      { headerHelps: true },
     );
   }
   throw new AuthFailure(

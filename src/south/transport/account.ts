@@ -24,7 +24,7 @@ export async function sendAuthorized(
     const challenge = challengeIn(answer);
     if (challenge === undefined || retries === MAX_RETRIES) return answer;
     const after = await afterRefusal(tokens, token, challenge, answer);
-    if (after.then === 'fail') return { ...answer, denied: after.reason };
+    if (after.then === 'fail') return { ...answer, denied: after };
     answer.body.discard();
     if (after.then === 'sign_in') {
       throw new SignInRequired({ ...after.signIn, url: await linkTo(after.signIn) });

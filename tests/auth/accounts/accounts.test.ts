@@ -284,7 +284,7 @@ test('A-32, A-Q: a server that refuses every token makes a person sign in once, 
   const reason = after.then === 'fail' ? after.reason : '';
   for (const part of [server.issuer, 'invalid_token', `resource ${server.url}`, 'scopes read', 'audience'])
     expect(reason).toContain(part);
-  for (const command of ['`meanwhile doctor`', '`meanwhile login files`']) expect(reason).toContain(command);
+  expect(reason).toContain('`meanwhile login files`');
 
   // A call that comes later, without a token that could be renewed, and at another gateway.
   server.forgetRefreshTokens();

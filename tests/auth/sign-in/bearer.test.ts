@@ -46,12 +46,13 @@ test('A-Q, A-32: a server that expects another audience makes the person sign in
   expect(await signInWithForms(reply.elicitations[0]?.url ?? '')).toContain('You are signed in');
   const result = await hub.call('get_task_result', { task_id: taskIdOf(reply) });
   expect(result.isError).toBe(true);
-  for (const part of ['another audience', 'meanwhile doctor', 'meanwhile login files'])
-    expect(result.text).toContain(part);
+  for (const part of ['another audience', 'meanwhile login files']) expect(result.text).toContain(part);
   const next = await hub.call('execute_tool', ECHO);
   expect(next.isError).toBe(true);
   expect(next.elicitations).toEqual([]);
   expect(next.text).toContain('meanwhile login files');
+  // A header of their own would not help people who sign in.
+  expect(next.text).not.toContain('add a header');
   expect(server.admitted).toEqual([]);
 });
 
