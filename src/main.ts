@@ -77,8 +77,8 @@ export async function startHttp(
     const signIns = {
       base: () => originOf(publicUrl) ?? links.base ?? '',
       ...(publicUrl?.startsWith('https:') && {
-        clientMetadata: async () =>
-          (await import('./auth/accounts/client-metadata.ts')).clientMetadata(new URL(publicUrl).origin),
+        clientMetadata: async (segment?: string) =>
+          (await import('./auth/accounts/client-metadata.ts')).clientMetadata(new URL(publicUrl).origin, segment),
       }),
     };
     const settings = { ...config.settings, allowedHosts, metrics, console, issuerAuth, answerPages, signIns };

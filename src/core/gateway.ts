@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { secretId } from '../lib/ids.ts';
 import { messageOf, type Log } from '../lib/log.ts';
+import { within } from '../lib/timers.ts';
 import type { Ending } from './call/request.ts';
 import type { Access } from './access/access.ts';
 import { PrincipalBudgets, type Budget } from './budget.ts';
@@ -33,7 +34,7 @@ import { Ownership } from './cluster/ownership.ts';
 import type { Owner, View } from './session/kind.ts';
 import { LiveSessions } from './session/live-sessions.ts';
 import type { Quotas } from './quota/quotas.ts';
-import { ServerRegistry, type VisibleServers } from './session/registry.ts';
+import { ServerRegistry, type Audience, type VisibleServers } from './session/registry.ts';
 import { SignInWatch } from './sign-in/watch.ts';
 import { Restorer } from './session/restorer.ts';
 import { ServerChanges } from './server-changes.ts';
@@ -94,6 +95,8 @@ export interface OpenOptions {
 
 /** How many sessions of a dead gateway are restored at the same time. */
 const AT_ONCE = 8;
+/** How long the removal of a server waits until the tokens for it are deleted. */
+const FORGET_MS = 3000;
 
 /** All sessions and the servers they share. */
 export class Gateway {
@@ -167,6 +170,7 @@ export class Gateway {
       sessions: () => this.sessions,
       end: async (session, reason) => this.end(session, reason),
       onChange: (event, server, session, config) => this.audit?.serverChanged(event, server, session.recorded, config),
+      onUnused: async (...unused) => this.#forgetAccounts(...unused),
     });
     this.#limits = gatewayLimits(settings, principals);
     const memoryOf = (principal: string): Budget => this.#memory.of(principal);
@@ -303,6 +307,18 @@ export class Gateway {
       // The claim covers all states of the principal; the caller needs this one.
       throw error instanceof OwnedElsewhere ? new OwnedElsewhere(record.id, error.owner) : error;
     }
+  }
+
+  /** Nobody needs the tokens for a server that is not used any more. That a store or a key is missing must not keep the server. */
+  async #forgetAccounts(server: string, config: ServerConfig, audience: Audience): Promise<void> {
+    if (this.accounts === undefined || !('url' in config)) return;
+    const forgetting = this.accounts
+      .forgetServer(server, config.url, audience.everyone ? undefined : audience.principal)
+      .catch((error: unknown) => {
+        const fix = `meanwhile logout ${server}`;
+        this.log.error('tokens_not_deleted', { server, error: messageOf(error), fix });
+      });
+    await within(FORGET_MS, forgetting, this.clock);
   }
 
   #accountChanged(principal: string, server: string): void {

@@ -403,8 +403,15 @@ export interface NeededSignIn extends SignIn {
   url?: string | undefined;
 }
 
+/** Why no token helps. */
+export interface NoToken {
+  reason: string;
+  /** Nobody can sign in at the server, but it may want credentials of another kind. */
+  headerHelps?: boolean;
+}
+
 /** What to do after a refusal: resend the request, let a person sign in, or report the reason to the client. */
-export type AfterRefusal = { then: 'retry' } | { then: 'sign_in'; signIn: SignIn } | { then: 'fail'; reason: string };
+export type AfterRefusal = { then: 'retry' } | { then: 'sign_in'; signIn: SignIn } | ({ then: 'fail' } & NoToken);
 
 /** The access tokens of one account. */
 export interface AccountTokens {
@@ -428,20 +435,28 @@ export interface AccountState {
 /** The accounts of all principals on servers that require authorization. */
 export interface Accounts {
   tokens(account: AccountAt): AccountTokens;
-  /** Starts a sign-in, or returns the pending one if it covers these scopes. */
+  /**
+   * Starts a sign-in that somebody wants, or returns the pending one if it covers these scopes. It does not matter whether the
+   * server has refused the tokens of the last one.
+   */
   signIn(account: AccountAt, challenge?: AuthChallenge): Promise<SignIn>;
   /** `undefined` if it was completed or has expired. */
   findSignIn(id: string): Promise<SignIn | undefined>;
   /** The page of the authorization server to send the browser to. */
   authorizationUrl(signInId: string): Promise<URL>;
-  /** Checks the parameters of the redirect, fetches the tokens and stores them. */
-  complete(parameters: URLSearchParams): Promise<SignIn>;
+  /** Checks the parameters of the redirect, which came to this path of the gateway; fetches the tokens and stores them. */
+  complete(parameters: URLSearchParams, path?: string): Promise<SignIn>;
   /** Calls the watcher after each sign-in, here or at another gateway, until the returned function is called. */
   watch(watcher: (principal: string, server: string) => void): () => void;
   /** The accounts of a principal and the shared ones (`*`); without a principal, all accounts. */
   list(principal?: string): Promise<AccountState[]>;
   /** Revokes and deletes the tokens; `*` means the shared ones. `false` if there were none. */
   signOut(principal: string, server: string): Promise<boolean>;
+  /**
+   * The server was removed: deletes the tokens for it and the sign-ins that wait, those of one principal or of everybody. The tokens are
+   * revoked afterwards, which nobody waits for.
+   */
+  forgetServer(server: string, url: string, principal?: string): Promise<void>;
 }
 
 // --- Models ------------------------------------------------------------------------------------------------------
@@ -860,13 +875,16 @@ export interface Outbox {
 
 // --- Secrets of accounts ------------------------------------------------------------------------------------------
 
-/** `client`: a registration with an authorization server; `tokens`: the tokens of an account; `sign_in`: a pending sign-in. */
-export type AccountRecordKind = 'client' | 'tokens' | 'sign_in';
+/**
+ * `client`: a registration with an authorization server; `tokens`: the tokens of an account; `sign_in`: a pending sign-in; `refused`: sign-ins
+ * whose tokens the server refused at once.
+ */
+export type AccountRecordKind = 'client' | 'tokens' | 'sign_in' | 'refused';
 
 export interface AccountRecord {
   kind: AccountRecordKind;
   id: string;
-  /** The owner and the server; empty for a registration, which is shared. */
+  /** The owner and the server; the principal is empty for a registration, which is shared. */
   principal: string;
   server: string;
   createdAt: number;

@@ -21,6 +21,8 @@ interface ServerChangesParts {
   end: (session: Session, reason: string) => Promise<void>;
   /** Called for changes made by clients of this gateway. */
   onChange?: (event: 'added' | 'replaced' | 'removed', server: string, caller: Session, config?: ServerConfig) => void;
+  /** A server is not used any more under this name and config. Nothing that fails there holds up the change. */
+  onUnused?: (server: string, config: ServerConfig, audience: Audience) => Promise<void>;
 }
 
 /** Adds and removes servers while the gateway runs, for all sessions that see them. */
@@ -30,14 +32,16 @@ export class ServerChanges {
   readonly #sessions: () => Session[];
   readonly #end: ServerChangesParts['end'];
   readonly #onChange: ServerChangesParts['onChange'];
+  readonly #onUnused: ServerChangesParts['onUnused'];
   #lastChange: Promise<void> = Promise.resolve();
 
-  constructor({ registry, log, sessions, end, onChange }: ServerChangesParts) {
+  constructor({ registry, log, sessions, end, onChange, onUnused }: ServerChangesParts) {
     this.#registry = registry;
     this.#log = log;
     this.#sessions = sessions;
     this.#end = end;
     this.#onChange = onChange;
+    this.#onUnused = onUnused;
   }
 
   /**
@@ -59,7 +63,7 @@ export class ServerChanges {
     const config = { ...(before && optionsOf(before.config)), ...given };
     const notKept = `server '${name}' could not be reached and was not added`;
     const { info, tools, keep } = await orUnreachable(caller.connections.tryServer(name, config), notKept);
-    await this.#inTurn(async () => {
+    const audience = await this.#inTurn(async () => {
       try {
         // Other servers may have been added during the connection attempt.
         this.#registry.assertMayAdd(principal, name);
@@ -71,7 +75,9 @@ export class ServerChanges {
       const audience = this.#registry.audienceOf(principal, name);
       const added = { name, config, replaced: before !== undefined, addedBy: 'another session' };
       await this.#replace(audience, added, { caller, keep });
+      return audience;
     });
+    if (before && !isAtSameUrl(before.config, config)) await this.#onUnused?.(name, before.config, audience);
     this.#onChange?.(before ? 'replaced' : 'added', name, caller, config);
     this.#log.info(before ? 'server_config_updated' : 'server_config_added', { server: name });
     return { info, tools };
@@ -79,8 +85,8 @@ export class ServerChanges {
 
   async remove(caller: Session, name: string): Promise<void> {
     const { principal } = caller;
-    await this.#inTurn(async () => {
-      caller.servers.require(name);
+    const { config, audience } = await this.#inTurn(async () => {
+      const { config } = caller.servers.require(name);
       this.#registry.assertMayRemove(principal, name);
       const audience = this.#registry.audienceOf(principal, name);
       const shownIn = this.#shownIn(audience, name);
@@ -88,7 +94,9 @@ export class ServerChanges {
       await this.#takeAway(audience, name, shownIn, (session) =>
         session === caller ? 'this session' : 'another session',
       );
+      return { config, audience };
     });
+    await this.#onUnused?.(name, config, audience);
     this.#onChange?.('removed', name, caller);
     this.#log.info('server_config_removed', { server: name });
   }
@@ -147,10 +155,13 @@ export class ServerChanges {
   }
 
   /** Serializes server changes, so that all sessions end up with the same state. */
-  async #inTurn(change: () => Promise<void>): Promise<void> {
+  async #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const turn = this.#lastChange.then(change);
     // The failure of a change is reported to its caller, not to the next one.
-    this.#lastChange = turn.catch(() => {});
+    this.#lastChange = turn.then(
+      () => {},
+      () => {},
+    );
     return turn;
   }
 
@@ -185,6 +196,9 @@ async function detachAll(sessions: Session[], name: string, why: Parameters<Sess
 function optionsOf({ share, include, exclude }: ServerConfig): Partial<ServerConfig> {
   return { ...(share && { share }), ...(include && { include }), ...(exclude && { exclude }) };
 }
+
+const isAtSameUrl = (one: ServerConfig, other: ServerConfig): boolean =>
+  'url' in one && 'url' in other && one.url === other.url;
 
 function isSameServer(known: ServerConfig, added: ServerConfig): boolean {
   return isDeepStrictEqual(known, { ...optionsOf(known), ...added });

@@ -14,6 +14,8 @@ export type ServerFailureKind =
   | 'auth'
   /** A person must sign in first. */
   | 'sign_in'
+  /** HTTP 401 or 403, and no token helps; the message says why, and what to do. */
+  | 'no_token'
   /** HTTP 404 or 405 from something that is not an MCP server. */
   | 'wrong_path'
   /** A response that is not MCP. */

@@ -1,6 +1,6 @@
 /** Sign-ins that outlive a gateway: one that is killed, and several on one database. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { kill, killable } from '../e2e/restart/killable.ts';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { kill, killable, restart } from '../e2e/restart/killable.ts';
 import { PostgresServer } from '../postgres/server.ts';
 import { httpGateway, type TestGateway } from '../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type Json } from '../support/hub.ts';
@@ -30,6 +30,37 @@ test('A-Q: a gateway that is killed while a sign-in waits goes on with the call 
   await kill(gateway);
   await gateway.start();
   expect((await session.reply('execute_tool', ECHO)).text).toContain('hello');
+});
+
+test('A-S: a gateway that is killed between a refresh and the store asks for a new sign-in at worst, and the call goes on', async () => {
+  const server = await protectedServer();
+  const { authorization } = server;
+  const gateway = await killable({ files: { url: server.url } });
+  const session = await rawSession(gateway.url);
+  const first = await session.reply('execute_tool', ECHO);
+  await signInWith(first.elicitations[0]?.url ?? '');
+  await session.reply('get_task_result', { task_id: taskIdOf(first) });
+  // By the clock of the gateway, the token has expired.
+  await restart(gateway, 3_700_000);
+  let killed: Promise<void> | undefined;
+  authorization.intervene = async ({ form }) => {
+    if (form['grant_type'] !== 'refresh_token') return undefined;
+    // The refresh token is used up, and the tokens that take its place are never stored.
+    authorization.forgetRefreshTokens();
+    killed ??= kill(gateway);
+    await killed;
+    return { status: 503 };
+  };
+  await session.reply('execute_tool', ECHO).catch(() => {});
+  await vi.waitFor(() => expect(killed).toBeDefined());
+  await killed;
+  authorization.intervene = () => undefined;
+  // The claim of the gateway that was killed is over by then.
+  await gateway.start(3_800_000);
+  const reply = await session.reply('execute_tool', ECHO);
+  expect(await signInWith(reply.elicitations[0]?.url ?? '')).toContain('You are signed in');
+  expect(textIn((await session.reply('get_task_result', { task_id: taskIdOf(reply) })).raw)).toContain('hello');
+  expect(authorization.askedFor('/authorize')).toHaveLength(2);
 });
 
 describe('several gateways on PostgreSQL', () => {
@@ -62,4 +93,29 @@ describe('several gateways on PostgreSQL', () => {
     expect((await other.call('execute_tool', ECHO)).text).toContain('hello');
     expect(server.authorization.askedFor('/authorize')).toHaveLength(1);
   });
+
+  test('A-S, K-1: ten calls at two gateways with an expired token make one refresh', async () => {
+    const server = await protectedServer();
+    const { authorization } = server;
+    authorization.expiresIn = 1;
+    const hubs = await Promise.all([start(server.url), start(server.url)].map(async (each) => hubAt(await each)));
+    const reply = await hubs[0]?.call('execute_tool', ECHO);
+    await signInWith(reply?.elicitations[0]?.url ?? '');
+    await hubs[0]?.call('get_task_result', { task_id: reply && taskIdOf(reply) });
+    for (const hub of hubs) expect((await hub.call('execute_tool', ECHO)).text).toContain('hello');
+    const refreshes = (): number =>
+      authorization.askedFor('/token').filter(({ form }) => form['grant_type'] === 'refresh_token').length;
+    const since = Date.now();
+    await expect.poll(() => Date.now() - since, { timeout: 5000 }).toBeGreaterThan(1000);
+    // The next one lasts for long.
+    authorization.expiresIn = 3600;
+    const before = refreshes();
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => hubs[index % 2]?.call('execute_tool', ECHO)),
+    );
+    for (const each of replies) expect(each?.text).toContain('hello');
+    expect(refreshes()).toBe(before + 1);
+  });
 });
+
+const hubAt = async ({ url }: TestGateway): ReturnType<typeof hubOverHttp> => hubOverHttp(url, 'v2');

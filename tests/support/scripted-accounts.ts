@@ -38,7 +38,7 @@ export class ScriptedAccounts implements Accounts {
     return new URL(`${ISSUER}/authorize?state=state-of-${id}`);
   }
 
-  async complete(parameters: URLSearchParams): Promise<SignIn> {
+  async complete(parameters: URLSearchParams, _path?: string): Promise<SignIn> {
     const id = (parameters.get('state') ?? '').replace('state-of-', '');
     const signIn = this.waiting.get(id);
     if (signIn === undefined) throw new Error('the sign-in is over');
@@ -60,6 +60,11 @@ export class ScriptedAccounts implements Accounts {
 
   async signOut(principal: string, server: string): Promise<boolean> {
     return this.signedIn.delete(`${principal} ${server}`);
+  }
+
+  async forgetServer(server: string, _url: string, principal?: string): Promise<void> {
+    for (const { principal: who, server: where } of await this.list(principal))
+      if (where === server) await this.signOut(who, where);
   }
 
   /** Somebody has signed in, at any of the gateways. */

@@ -11,9 +11,11 @@ import {
   type AuthorizationServer,
 } from './discovery.ts';
 import { AuthFailure } from './failure.ts';
-import { isSame, mayBeIssuer, ownerOf, tokensId, type Shared } from './parts.ts';
+import { ownerOf } from './owner.ts';
+import { isSame, mayBeIssuer, tokensId, type Shared } from './parts.ts';
 import type { Kept, TokensRecord } from './records.ts';
 import { configuredClient } from './clients.ts';
+import { whatToDo } from './refused-sign-ins.ts';
 import type { SafeFetch } from './safe-fetch.ts';
 import { includesAll, scopesIn } from './scopes.ts';
 import type { SignIns } from './sign-ins.ts';
@@ -129,7 +131,7 @@ export class Account implements AccountTokens {
       open = this.#afterRefusal(token, challenge)
         .catch((error: unknown): AfterRefusal => {
           if (!(error instanceof AuthFailure)) throw error;
-          return { then: 'fail', reason: error.message };
+          return { then: 'fail', reason: error.message, ...(error.headerHelps && { headerHelps: true }) };
         })
         .finally(() => this.#refusals.delete(key));
       this.#refusals.set(key, open);
@@ -152,8 +154,9 @@ export class Account implements AccountTokens {
     const isFresh = value.accessToken === token && Math.abs(now - value.obtainedAt) < FRESH_MS;
     const isStillIssuer = await this.#isStillIssuer(value.issuer, challenge);
     if (isFresh && isStillIssuer && value.obtainedBy === 'sign_in') {
-      const reason = `'${server}' refuses the token that ${value.issuer} has just issued for it${saying(challenge)}`;
-      return { then: 'fail', reason };
+      await this.#shared.refused.note(this.#at, value);
+      const what = `'${server}' refuses the token that ${value.issuer} has just issued for it${saying(challenge)}`;
+      return { then: 'fail', reason: `${what}; ${whatToDo(this.#at, { ...value, scopes: value.asked })}` };
     }
     if (value.refreshToken !== undefined && !isFresh && isStillIssuer) {
       if ((await this.#renew(tokens)) !== undefined) return { then: 'retry' };
@@ -346,11 +349,11 @@ export class Account implements AccountTokens {
   /** Deletes them, unless there are newer ones, or another gateway is about to get some. */
   async #end(tokens: Tokens, error: AuthFailure, by: string): Promise<Tokens | undefined> {
     const { records, log, clients } = this.#shared;
-    const { server, owner, issuer, client, redirectUri } = tokens.value;
+    const { server, owner, url, issuer, client, redirectUri } = tokens.value;
     const dropped = await records.drop(tokens, by);
     this.#unstored = undefined;
     if (error.oauthError !== 'invalid_grant' && redirectUri !== undefined)
-      await clients.forget({ issuer, redirectUri, client });
+      await clients.forget({ issuer, redirectUri, server, url, client });
     const newer = await this.#read();
     if (newer !== undefined) return newer;
     log.info('signed_out', { server, principal: owner, why: error.message });

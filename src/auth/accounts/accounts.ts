@@ -15,16 +15,18 @@ import type {
 import type { AllowedAddresses } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
-import { every } from '../../lib/timers.ts';
+import { every, within } from '../../lib/timers.ts';
 import { Account } from './account.ts';
 import { Clients } from './clients.ts';
 import { discoverAuthorizationServer } from './discovery.ts';
 import { AuthFailure } from './failure.ts';
 import { loadKeys, type KeySettings } from './keys.ts';
-import { EVERYBODY, isProgram, ownerOf, type Shared } from './parts.ts';
+import { EVERYBODY, isProgram, ownerOf } from './owner.ts';
+import type { Shared } from './parts.ts';
 import { ProgramAccount } from './program-account.ts';
 import { reachFor } from './reach.ts';
-import { AccountRecords, type TokensRecord } from './records.ts';
+import { AccountRecords, type Kept, type TokensRecord } from './records.ts';
+import { RefusedSignIns } from './refused-sign-ins.ts';
 import { createSafeFetch, type SafeFetch } from './safe-fetch.ts';
 import { createSealer, type Sealer } from './sealed.ts';
 import { SignIns } from './sign-ins.ts';
@@ -50,6 +52,8 @@ const MAX_ACCOUNTS = 10_000;
 const LOOK_MS = 5000;
 /** How often it is tried to delete tokens that are renewed at the same time. */
 const SIGN_OUT_ATTEMPTS = 5;
+/** An authorization server that does not answer must not hold up a person who signs out. */
+const REVOKE_MS = 10_000;
 
 interface KnownAccount {
   account: Account | ProgramAccount;
@@ -60,6 +64,16 @@ interface KnownAccount {
 }
 
 type Watcher = (principal: string, server: string) => void;
+
+/** Whose tokens go: those of one principal or of everybody, with a URL only those for the server there. */
+interface Forgotten {
+  principal?: string;
+  server: string;
+  url?: string;
+}
+
+/** The URL is encrypted there. */
+const forStore = ({ url: _url, ...account }: Forgotten): Omit<Forgotten, 'url'> => account;
 
 export function createAccounts(parts: AccountsParts): Accounts {
   return new AllAccounts(parts);
@@ -83,12 +97,14 @@ class AllAccounts implements Accounts {
     this.#records = new AccountRecords({ store: store.accounts, sealer: async () => this.#loadSealer(), clock, log });
     this.#shared = {
       records: this.#records,
-      clients: new Clients({ records: this.#records, publicUrl }),
+      clients: new Clients({ records: this.#records, clock, publicUrl }),
+      refused: new RefusedSignIns(this.#records, clock),
       clock,
       log,
       redirectUri,
       fetchFor: async (server, config) => this.#fetchFor(server, config),
       changed: (...change) => this.#changed(...change),
+      revoke: async (tokens) => this.#revoke(tokens),
     };
     this.#signIns = new SignIns(this.#shared);
     store.accounts.watch((changed) => {
@@ -113,6 +129,7 @@ class AllAccounts implements Accounts {
   }
 
   async signIn(at: AccountAt, challenge?: AuthChallenge): Promise<SignIn> {
+    await this.#shared.refused.forget({ principal: ownerOf(at), server: at.server, url: at.config.url });
     const signIn = await this.#signIns.begin(at, { challenge });
     this.#waitFor(at, signIn);
     return signIn;
@@ -126,8 +143,8 @@ class AllAccounts implements Accounts {
     return this.#signIns.authorizationUrl(signInId);
   }
 
-  async complete(parameters: URLSearchParams): Promise<SignIn> {
-    return this.#signIns.complete(parameters);
+  async complete(parameters: URLSearchParams, path?: string): Promise<SignIn> {
+    return this.#signIns.complete(parameters, path);
   }
 
   watch(watcher: Watcher): () => void {
@@ -142,37 +159,67 @@ class AllAccounts implements Accounts {
   }
 
   async signOut(principal: string, server: string): Promise<boolean> {
-    const account = { principal, server };
-    await this.#records.dropUnreadable('tokens', account);
-    let isOut = false;
+    const dropped = await this.#dropTokens({ principal, server });
+    await this.#forgetRest({ principal, server });
+    await Promise.all(dropped.map(async (tokens) => this.#revoke(tokens)));
+    return dropped.length > 0;
+  }
+
+  async forgetServer(server: string, url: string, principal?: string): Promise<void> {
+    const account = { server, url, ...(principal !== undefined && { principal }) };
+    // Otherwise somebody could still sign in.
+    for (const kept of await this.#records.list('sign_in', forStore(account)))
+      if (kept.value.url === url) await this.#records.drop(kept);
+    const dropped = await this.#dropTokens(account);
+    await this.#forgetRest(account);
+    for (const tokens of dropped) void this.#revoke(tokens);
+  }
+
+  /** Deletes the tokens, and returns them to be revoked. */
+  async #dropTokens(account: Forgotten): Promise<TokensRecord[]> {
+    const { server, url } = account;
+    await this.#records.dropUnreadable('tokens', forStore(account));
+    const dropped: TokensRecord[] = [];
+    const isMeant = ({ value }: Kept<'tokens'>): boolean => url === undefined || value.url === url;
     for (let attempt = 0; attempt < SIGN_OUT_ATTEMPTS; attempt += 1) {
-      const found = await this.#records.list('tokens', account);
-      if (found.length === 0) return isOut;
+      const found = (await this.#records.list('tokens', forStore(account))).filter(isMeant);
+      if (found.length === 0) return dropped;
       for (const kept of found) {
         // One that was renewed meanwhile is found the next time.
         if (!(await this.#records.drop(kept))) continue;
-        isOut = true;
-        this.#changed(principal, server, 'signed_out');
-        await this.#revoke(kept.value);
+        dropped.push(kept.value);
+        this.#changed(kept.value.owner, server, 'signed_out');
       }
     }
     throw new AuthFailure(`the tokens for '${server}' are being changed elsewhere; sign out again`, { mayPass: true });
   }
 
+  /** What is of no use without the tokens. */
+  async #forgetRest(account: Forgotten): Promise<void> {
+    await this.#shared.refused.forget(account);
+    await this.#shared.clients.dropUnused(account.server);
+  }
+
   /** The tokens are deleted already: if this fails, nobody uses them any more. */
-  async #revoke({ server, url, issuer, client, refreshToken, accessToken }: TokensRecord): Promise<void> {
-    try {
-      const fetch = await this.#fetchFor(server, { url });
-      const authorizationServer = await discoverAuthorizationServer(fetch, issuer);
-      // With the refresh token, the access tokens made of it end, too.
-      const token =
-        refreshToken === undefined
-          ? { value: accessToken, hint: 'access_token' as const }
-          : { value: refreshToken, hint: 'refresh_token' as const };
-      await revokeToken(fetch, authorizationServer, client, token);
-    } catch (error) {
-      this.#parts.log.warn('token_not_revoked', { server, issuer, error: messageOf(error) });
-    }
+  async #revoke(tokens: TokensRecord): Promise<void> {
+    const { server, issuer } = tokens;
+    const revoking = this.#revokeAt(tokens).then(
+      () => 'revoked',
+      (error: unknown) => messageOf(error),
+    );
+    const end = (await within(REVOKE_MS, revoking, this.#parts.clock)) ?? 'no answer in time';
+    if (end !== 'revoked') this.#parts.log.warn('token_not_revoked', { server, issuer, error: end });
+  }
+
+  async #revokeAt({ server, url, issuer, client, refreshToken, accessToken }: TokensRecord): Promise<void> {
+    const fetch = await this.#fetchFor(server, { url });
+    const authorizationServer = await discoverAuthorizationServer(fetch, issuer);
+    // With the refresh token, the access tokens made of it end, too.
+    const token =
+      refreshToken === undefined
+        ? { value: accessToken, hint: 'access_token' as const }
+        : { value: refreshToken, hint: 'refresh_token' as const };
+    await revokeToken(fetch, authorizationServer, client, token);
   }
 
   #account(key: string, at: AccountAt): Account | ProgramAccount {

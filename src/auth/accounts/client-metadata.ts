@@ -2,22 +2,22 @@
 
 import { isSecureUrl } from '../../lib/secure-url.ts';
 
-/** Where the document of the gateway is. */
-export const CLIENT_METADATA_PATH = '/oauth/client-metadata.json';
-/** Where people come back to from an authorization server. */
+/** Where the document of the gateway is, and that for one issuer: `/oauth/client-metadata/<segment>.json`. */
+const METADATA_PATH = '/oauth/client-metadata';
+/** Where people come back to from an authorization server; from one that does not name itself, to `/oauth/callback/<segment>`. */
 export const CALLBACK_PATH = '/oauth/callback';
 
 export const CLIENT_NAME = 'Meanwhile';
 export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 
-/** The client ID metadata document, which authorization servers read at `<publicUrl>/oauth/client-metadata.json`. */
-export function clientMetadata(publicUrl: string): Record<string, unknown> {
+/** The client ID metadata document, which authorization servers read at `<publicUrl>/oauth/client-metadata.json`; with a segment, that for one issuer. */
+export function clientMetadata(publicUrl: string, segment?: string): Record<string, unknown> {
   const base = publicUrl.replace(/\/$/, '');
   return {
-    client_id: `${base}${CLIENT_METADATA_PATH}`,
+    client_id: metadataUrl(base, segment),
     client_name: CLIENT_NAME,
     client_uri: base,
-    redirect_uris: [`${base}${CALLBACK_PATH}`],
+    redirect_uris: [withSegment(`${base}${CALLBACK_PATH}`, segment)],
     grant_types: GRANT_TYPES,
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
@@ -26,10 +26,16 @@ export function clientMetadata(publicUrl: string): Record<string, unknown> {
 }
 
 /** The URL of the document; nothing if authorization servers could not read it, or would not believe it. */
-export function clientMetadataUrl(publicUrl: string | undefined): string | undefined {
+export function clientMetadataUrl(publicUrl: string | undefined, segment?: string): string | undefined {
   if (publicUrl === undefined || !publicUrl.startsWith('https://') || !isSecureUrl(publicUrl)) return undefined;
-  return `${publicUrl.replace(/\/$/, '')}${CLIENT_METADATA_PATH}`;
+  return metadataUrl(publicUrl.replace(/\/$/, ''), segment);
 }
+
+const metadataUrl = (base: string, segment: string | undefined): string =>
+  `${withSegment(`${base}${METADATA_PATH}`, segment)}.json`;
+
+export const withSegment = (address: string, segment: string | undefined): string =>
+  segment === undefined ? address : `${address}/${segment}`;
 
 /** A program on the machine of its user, if people come back to that machine. */
 export function applicationType(redirectUri: string): 'native' | 'web' {

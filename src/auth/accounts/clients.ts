@@ -1,6 +1,7 @@
 /** Who the gateway is for an authorization server: registered before, by a document, or registered on the spot. */
 
 import type { AccountAt } from '../../core/ports.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import { applicationType, CLIENT_NAME, clientMetadataUrl, GRANT_TYPES } from './client-metadata.ts';
 import type { AuthorizationServer } from './discovery.ts';
@@ -12,6 +13,7 @@ import { refusalOf, type AuthMethod, type OAuthClient } from './token-endpoint.t
 
 export interface ClientsParts {
   records: AccountRecords;
+  clock: Clock;
   publicUrl?: string | undefined;
 }
 
@@ -19,10 +21,22 @@ interface Wanted {
   fetch: SafeFetch;
   server: AuthorizationServer;
   redirectUri: string;
+  /** At the end of the redirect URI and of the address of the document, if they are for this issuer alone. */
+  segment?: string | undefined;
   scopes: readonly string[];
 }
 
+/** A registration for one server. Another server must not get the scopes of this one with it, so it has a registration of its own. */
+interface Registration {
+  issuer: string;
+  redirectUri: string;
+  server: string;
+  url: string;
+}
+
 const DEFAULT_ALGORITHM = 'RS256';
+/** So long, people who sign in use the same registration. Tokens that were issued to it do not need it. */
+const REGISTRATION_MS = 90 * 86_400_000;
 
 /** The client that the config names for a server; `undefined` if it names none. Throws if it is for another authorization server. */
 export async function configuredClient(
@@ -64,6 +78,15 @@ async function bindToIssuer(
   }
 }
 
+/**
+ * An authorization server that does not name itself in its responses gets a redirect URI of its own, so that another one cannot pass a
+ * response of it off as its own (RFC 9700, 4.4.2). A client that was registered by hand has the redirect URI that its operator entered.
+ */
+export function segmentFor({ config: { auth } }: AccountAt, server: AuthorizationServer): string | undefined {
+  const isByHand = auth && (auth.clientId !== undefined || auth.clientMetadataUrl !== undefined);
+  return server.namesItself || isByHand ? undefined : digest('redirect URI for', server.issuer);
+}
+
 export class Clients {
   readonly #parts: ClientsParts;
 
@@ -76,9 +99,11 @@ export class Clients {
     const configured = await configuredClient(this.#parts.records, account, server);
     if (configured) return configured;
     const { auth } = account.config;
-    const document = (auth ? auth.clientMetadataUrl : undefined) ?? clientMetadataUrl(this.#parts.publicUrl);
+    const document =
+      (auth ? auth.clientMetadataUrl : undefined) ?? clientMetadataUrl(this.#parts.publicUrl, wanted.segment);
     if (server.takesMetadataDocuments && document !== undefined) return { id: document, method: 'none' };
-    if (server.registrationEndpoint !== undefined) return this.#registered(server.registrationEndpoint, wanted);
+    if (server.registrationEndpoint !== undefined)
+      return this.#registered(account, server.registrationEndpoint, wanted);
     const documents = server.takesMetadataDocuments
       ? ', or set an https publicUrl so that it can read who the gateway is'
       : '';
@@ -89,44 +114,50 @@ export class Clients {
   }
 
   /** The authorization server does not know this client any more. */
-  async forget({
-    issuer,
-    redirectUri,
-    client,
-  }: {
-    issuer: string;
-    redirectUri: string;
-    client: OAuthClient;
-  }): Promise<void> {
-    const kept = await this.#parts.records.get('client', digest('client', issuer, redirectUri));
+  async forget({ client, ...registration }: Registration & { client: OAuthClient }): Promise<void> {
+    const kept = await this.#parts.records.get('client', registrationId(registration));
     if (kept?.value.client?.id === client.id) await this.#parts.records.drop(kept);
   }
 
-  async #registered(endpoint: string, wanted: Wanted): Promise<OAuthClient> {
+  /** Deletes the registrations for a server that neither tokens nor sign-ins use any more. */
+  async dropUnused(server: string): Promise<void> {
     const { records } = this.#parts;
+    const registrations = await records.list('client', { server });
+    if (registrations.length === 0) return;
+    const users = [...(await records.list('tokens', { server })), ...(await records.list('sign_in', { server }))];
+    const isUsed = ({ value: { issuer, client } }: Kept<'client'>): boolean =>
+      users.some(({ value }) => value.issuer === issuer && value.client.id === client?.id);
+    for (const kept of registrations) if (!isUsed(kept)) await records.drop(kept);
+  }
+
+  async #registered(
+    { server: name, config: { url } }: AccountAt,
+    endpoint: string,
+    wanted: Wanted,
+  ): Promise<OAuthClient> {
+    const { records, clock } = this.#parts;
     const { server, redirectUri, scopes } = wanted;
-    const id = digest('client', server.issuer, redirectUri);
+    const id = registrationId({ issuer: server.issuer, redirectUri, server: name, url });
     const kept = await records.get('client', id);
     const known = usable(kept, scopes);
     if (known) return known;
     const all = union(kept?.value.scopes ?? [], scopes);
     const { client, secretExpiresAt } = await register(endpoint, { ...wanted, scopes: all });
-    const record = { kind: 'client' as const, id, principal: '', server: '' };
-    const keepUntil = secretExpiresAt === undefined ? {} : { keepUntil: secretExpiresAt };
-    const put = await records.put(
-      { ...record, ...keepUntil },
-      { issuer: server.issuer, client, scopes: all },
-      kept ?? 'none',
-    );
+    const keepUntil = Math.min(secretExpiresAt ?? Infinity, clock.now() + REGISTRATION_MS);
+    const record = { kind: 'client' as const, id, principal: '', server: name, keepUntil };
+    const put = await records.put(record, { issuer: server.issuer, client, scopes: all }, kept ?? 'none');
     // Another gateway was faster, or the record is one that cannot be opened.
     if (put === undefined) {
       const other = usable(await records.get('client', id), scopes);
       if (other) return other;
-      await records.put({ ...record, ...keepUntil }, { issuer: server.issuer, client, scopes: all }, 'any');
+      await records.put(record, { issuer: server.issuer, client, scopes: all }, 'any');
     }
     return client;
   }
 }
+
+const registrationId = ({ issuer, redirectUri, server, url }: Registration): string =>
+  digest('client', issuer, redirectUri, server, url);
 
 /** Some authorization servers let a client have only the scopes that it was registered for. */
 function usable(kept: Kept<'client'> | undefined, scopes: readonly string[]): OAuthClient | undefined {

@@ -6,13 +6,20 @@ export class AuthFailure extends GatewayError {
   readonly oauthError: string | undefined;
   /** It may be different soon: something could not be reached. */
   readonly mayPass: boolean;
+  /** Nobody can sign in, but credentials in a header may help. */
+  readonly headerHelps: boolean;
 
   constructor(
     message: string,
-    { oauthError, mayPass = false }: { oauthError?: string | undefined; mayPass?: boolean } = {},
+    {
+      oauthError,
+      mayPass = false,
+      headerHelps = false,
+    }: { oauthError?: string | undefined; mayPass?: boolean; headerHelps?: boolean } = {},
   ) {
     super('TOOL_ERR_EXECUTION_FAILED', message);
     this.oauthError = oauthError;
     this.mayPass = mayPass;
+    this.headerHelps = headerHelps;
   }
 }

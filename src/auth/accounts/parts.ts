@@ -12,12 +12,14 @@ import {
 } from './discovery.ts';
 import type { Clients } from './clients.ts';
 import { AuthFailure } from './failure.ts';
-import { digest, type AccountRecords } from './records.ts';
+import { digest, type AccountRecords, type TokensRecord } from './records.ts';
+import type { RefusedSignIns } from './refused-sign-ins.ts';
 import type { SafeFetch } from './safe-fetch.ts';
 
 export interface Shared {
   records: AccountRecords;
   clients: Clients;
+  refused: RefusedSignIns;
   clock: Clock;
   log: Log;
   /** Requests to the addresses that a server may name. */
@@ -25,19 +27,9 @@ export interface Shared {
   /** Where people come back to; `undefined` if the gateway does not listen. */
   redirectUri(): string | undefined | Promise<string | undefined>;
   changed(owner: string, server: string, what: TokensChange): void;
+  /** Tells their issuer that tokens are not used any more, as far as that is possible. */
+  revoke(tokens: TokensRecord): Promise<void>;
 }
-
-/** The owner of accounts that all principals share. */
-export const EVERYBODY = '*';
-
-/** Whether the gateway signs in by itself. */
-export const isProgram = ({ config: { auth } }: AccountAt): boolean =>
-  auth !== undefined && auth !== false && auth.grant === 'client_credentials';
-
-export const ownerOf = (account: AccountAt): string => {
-  const { principal, config } = account;
-  return isProgram(account) || (config.auth && config.auth.shared === true) ? EVERYBODY : principal;
-};
 
 /** With the address: another server under the same name must not get the tokens. */
 export const tokensId = (owner: string, server: string, url: string): string => digest('tokens', owner, server, url);

@@ -58,10 +58,28 @@ export interface SignInRecord extends OfAccount {
   pending?: { state: string; verifier: string };
 }
 
+/** A sign-in whose token the server refused at once. */
+export interface RefusedSignIn {
+  issuer: string;
+  resource: string;
+  /** Those that were asked for. */
+  scopes: readonly string[];
+  /** The client in the config; empty if there was none. */
+  clientId: string;
+  at: number;
+}
+
+export interface RefusedRecord {
+  /** Where the server is. */
+  url: string;
+  refused: readonly RefusedSignIn[];
+}
+
 interface Records {
   client: ClientRecord;
   tokens: TokensRecord;
   sign_in: SignInRecord;
+  refused: RefusedRecord;
 }
 
 type Kind = keyof Records;
@@ -113,7 +131,7 @@ export class AccountRecords {
   }
 
   /** Deletes those that no key opens, so that nobody can tell what is in them. */
-  async dropUnreadable(kind: Kind, filter: { principal: string; server: string }): Promise<void> {
+  async dropUnreadable(kind: Kind, filter: { principal?: string; server: string }): Promise<void> {
     const { store, clock } = this.#parts;
     const records = await store.list(kind, filter, clock.now());
     if (records.length === 0) return;

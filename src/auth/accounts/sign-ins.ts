@@ -3,8 +3,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AccountAt, AuthChallenge, SignIn } from '../../core/ports.ts';
 import { isoTime } from '../../lib/clock.ts';
+import { CALLBACK_PATH, withSegment } from './client-metadata.ts';
+import { segmentFor } from './clients.ts';
 import { AuthFailure } from './failure.ts';
-import { discover, ownerOf, tokensId, type Authorization, type Shared } from './parts.ts';
+import { ownerOf } from './owner.ts';
+import { discover, tokensId, type Authorization, type Shared } from './parts.ts';
+import { assertNotInVain } from './refused-sign-ins.ts';
 import { digest, type Kept, type SignInRecord, type TokensRecord } from './records.ts';
 import { includesAll, scopesIn, union } from './scopes.ts';
 import { quoted, requestTokens } from './token-endpoint.ts';
@@ -42,24 +46,29 @@ export class SignIns {
     assertByPeople(account);
     // Not after a registration that could not be stored.
     await records.assertWritable();
-    const redirectUri = await this.#shared.redirectUri();
-    if (redirectUri === undefined) {
+    const callback = await this.#shared.redirectUri();
+    if (callback === undefined) {
       throw new AuthFailure(
         `'${server}' requires a sign-in, and people could not come back: this gateway does not listen over HTTP; use \`meanwhile serve\``,
       );
     }
-    const recent = stepUpFrom ? undefined : await this.#recent(account, redirectUri, scopesIn(challenge?.scope));
+    const refused = await this.#shared.refused.of(account);
+    const isUsual = stepUpFrom === undefined && refused.length === 0;
+    const recent = isUsual ? await this.#recent(account, callback, scopesIn(challenge?.scope)) : undefined;
     if (recent) return recent;
     const fetch = await this.#shared.fetchFor(server, config);
     const found = await discover(fetch, account, challenge);
     assertPkce(account, found);
     const scopes = scopesFor(account, found, { challenge, stepUpFrom });
     const { issuer } = found.server;
-    const waiting = (await this.#waiting(account, redirectUri)).find(
+    assertNotInVain(account, refused, { issuer, resource: found.resource.resource, scopes });
+    const waiting = (await this.#waiting(account, callback)).find(
       (each) => each.issuer === issuer && each.resource === found.resource.resource && includesAll(each.scopes, scopes),
     );
     if (waiting) return signInOf(waiting);
-    const client = await clients.find(account, { fetch, server: found.server, redirectUri, scopes });
+    const segment = segmentFor(account, found.server);
+    const redirectUri = withSegment(callback, segment);
+    const client = await clients.find(account, { fetch, server: found.server, redirectUri, segment, scopes });
     const now = clock.now();
     const id = random(24);
     const record: SignInRecord = {
@@ -104,12 +113,12 @@ export class SignIns {
   }
 
   /** The person came back. Whatever comes of it, the same parameters are not accepted a second time. */
-  async complete(parameters: URLSearchParams): Promise<SignIn> {
+  async complete(parameters: URLSearchParams, path: string = CALLBACK_PATH): Promise<SignIn> {
     const { records, clock } = this.#shared;
     const [state, iss, error, code] = ['state', 'iss', 'error', 'code'].map((name) => single(parameters, name));
     const { kept, pending } = await this.#taken(state);
     const { value } = kept;
-    assertIssuer(value, iss);
+    assertIssuer(value, { iss, path });
     if (error !== undefined) {
       const why = [quoted(error), quoted(parameters.get('error_description'))].filter((part) => part !== '').join(': ');
       throw new AuthFailure(`${value.issuer} did not sign you in: ${why}`, { oauthError: error });
@@ -117,6 +126,11 @@ export class SignIns {
     if (code === undefined) throw new AuthFailure(`${value.issuer} has sent neither a code nor an error`);
     const tokens = await this.#redeem(value, code, pending.verifier);
     const { owner, server, url } = value;
+    // The server was removed meanwhile, or the sign-in took too long: nobody could use the tokens, or find them.
+    if ((await records.get('sign_in', kept.record.id)) === undefined) {
+      await this.#shared.revoke(tokens);
+      throw over();
+    }
     const key = { kind: 'tokens' as const, id: tokensId(owner, server, url), principal: owner, server };
     await records.put(key, tokens, 'any');
     await records.drop(kept);
@@ -177,27 +191,28 @@ export class SignIns {
       };
     } catch (error) {
       if (error instanceof AuthFailure && error.oauthError === 'invalid_client')
-        await this.#shared.clients.forget({ issuer, redirectUri, client });
+        await this.#shared.clients.forget({ issuer, redirectUri, server, url, client });
       throw error;
     }
   }
 
   /** Many calls may be refused one after the other: not each has to find out all again. */
-  async #recent(account: AccountAt, redirectUri: string, scopes: readonly string[]): Promise<SignIn | undefined> {
+  async #recent(account: AccountAt, callback: string, scopes: readonly string[]): Promise<SignIn | undefined> {
     const since = this.#shared.clock.now() - RECENT_MS;
-    const waiting = await this.#waiting(account, redirectUri);
+    const waiting = await this.#waiting(account, callback);
     const recent = waiting.find(
       (each) => each.expiresAt - SIGN_IN_MS > since && each.stepUps.length === 0 && includesAll(each.scopes, scopes),
     );
     return recent && signInOf(recent);
   }
 
-  async #waiting(account: AccountAt, redirectUri: string): Promise<SignInRecord[]> {
+  async #waiting(account: AccountAt, callback: string): Promise<SignInRecord[]> {
     const { principal, server, config } = account;
     const found = await this.#shared.records.list('sign_in', { principal, server });
     return found
       .map(({ value }) => value)
-      .filter((each) => each.url === config.url && each.owner === ownerOf(account) && each.redirectUri === redirectUri);
+      .filter((each) => each.url === config.url && each.owner === ownerOf(account))
+      .filter(({ redirectUri }) => redirectUri === callback || redirectUri.startsWith(`${callback}/`));
   }
 }
 
@@ -217,6 +232,7 @@ function assertPkce({ server: name, config: { auth } }: AccountAt, { server }: A
     throw new AuthFailure(
       `'${name}' refuses with 401 and names no authorization server; set an Authorization header in mcpServers.${name}.headers, or ` +
         `mcpServers.${name}.auth.issuer`,
+      { headerHelps: true },
     );
   }
   throw new AuthFailure(
@@ -257,9 +273,13 @@ function urlOf(record: SignInRecord, { state, verifier }: NonNullable<SignInReco
   return url;
 }
 
-/** Another authorization server must not be able to answer in the place of this one (RFC 9207). */
-function assertIssuer({ issuer, authorizationServer }: SignInRecord, iss: string | undefined): void {
-  if (iss === issuer || (iss === undefined && !authorizationServer.namesItself)) return;
+/** Another authorization server must not be able to answer in the place of this one (RFC 9207; RFC 9700, 4.4.2). */
+function assertIssuer(
+  { issuer, authorizationServer, redirectUri }: SignInRecord,
+  { iss, path }: { iss: string | undefined; path: string },
+): void {
+  const isNamed = iss === issuer || (iss === undefined && !authorizationServer.namesItself);
+  if (isNamed && new URL(redirectUri).pathname === path) return;
   throw new AuthFailure(
     `the answer does not come from ${issuer}, where the sign-in began; nothing of it was used. Begin the sign-in again; if this ` +
       'happens again, somebody may be trying to get at your account',

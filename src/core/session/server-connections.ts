@@ -222,7 +222,8 @@ export class ServerConnections {
     for (const elicitationId of shown) this.#notify(server, SIGN_IN_DONE, { elicitationId }, 'no request');
     const connection = this.#attachments.get(server)?.connection;
     const status = connection?.status;
-    if (connection === undefined || status?.state !== 'failed' || status.failure !== 'sign_in') return false;
+    if (connection === undefined || status?.state !== 'failed') return false;
+    if (status.failure !== 'sign_in' && status.failure !== 'no_token') return false;
     await connection.ready();
     return true;
   }

@@ -45,7 +45,7 @@ export function lazyAccounts({ store, load }: LazyParts): Accounts {
     signIn: async (...given) => (await loaded()).signIn(...given),
     findSignIn: async (id) => (await loaded()).findSignIn(id),
     authorizationUrl: async (id) => (await loaded()).authorizationUrl(id),
-    complete: async (parameters) => (await loaded()).complete(parameters),
+    complete: async (...given) => (await loaded()).complete(...given),
     watch: (watcher) => {
       watchers.set(watcher, accounts?.watch(watcher) ?? (() => {}));
       return () => {
@@ -55,5 +55,9 @@ export function lazyAccounts({ store, load }: LazyParts): Accounts {
     },
     list: async (principal) => (await loaded()).list(principal),
     signOut: async (principal, server) => (await loaded()).signOut(principal, server),
+    forgetServer: async (...given) => {
+      if (accounts === undefined && (await store().isEmpty())) return;
+      await (await loaded()).forgetServer(...given);
+    },
   };
 }

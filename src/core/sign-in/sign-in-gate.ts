@@ -69,7 +69,7 @@ export class SignInGate {
     const { issuer, scopes } = outcome.signIn;
     const wanted = scopes.length === 0 ? '' : ` (it wants ${scopes.join(' ')})`;
     const reason = `the server still refuses the call after ${MAX_SIGN_INS} sign-ins at ${hostOf(issuer)}${wanted}`;
-    return { kind: 'unreachable', reason, failure: 'auth' };
+    return { kind: 'unreachable', reason, failure: 'no_token' };
   }
 
   /** Resolves once the call can go on; otherwise with the reason why it fails. */

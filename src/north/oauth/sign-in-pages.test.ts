@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { startCore, type Core } from '../../../tests/support/core.ts';
 import { defer } from '../../../tests/support/owned.ts';
 import { ScriptedAccounts } from '../../../tests/support/scripted-accounts.ts';
+import { clientMetadata } from '../../auth/accounts/client-metadata.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { Guard } from '../http/guard.ts';
 import { LoopbackPages } from './loopback.ts';
@@ -48,7 +49,7 @@ async function serve({ console, metadata = false }: Serving = {}): Promise<Serve
     guard,
     console,
     base: () => base,
-    ...(metadata && { clientMetadata: async () => ({ client_id: 'https://g.example/oauth/client-metadata.json' }) }),
+    ...(metadata && { clientMetadata: async (segment?: string) => clientMetadata('https://g.example', segment) }),
   });
   const server = createServer((req, res) => void pages.handle(req, res, (req.url ?? '').split('?')[0] ?? ''));
   server.listen(0, '127.0.0.1');
@@ -117,6 +118,21 @@ describe('a gateway of one person', () => {
     expect(accounts.signedIn.size).toBe(0);
   });
 
+  test('A-29, A-30: whoever checks the answer knows to which address the browser came back', async () => {
+    const { link, base, accounts } = await serve();
+    const paths: (string | undefined)[] = [];
+    accounts.complete = async (_parameters, path) => {
+      paths.push(path);
+      return Promise.reject(new GatewayError('TOOL_ERR_EXECUTION_FAILED', 'not here'));
+    };
+    const begun = await post(await link(), {});
+    const { search } = new URL(begun.headers.get('location') ?? '');
+    for (const path of ['/oauth/callback', '/oauth/callback/of-an-issuer'])
+      await open(`${base}${path}${search}`, { headers: { cookie: cookieOf(begun) } });
+    expect(paths).toEqual(['/oauth/callback', '/oauth/callback/of-an-issuer']);
+    expect((await open(`${base}/oauth/callbacks${search}`)).status).toBe(404);
+  });
+
   test('A-29: what went wrong is said as text, and nothing else of what came back is shown', async () => {
     const { link, base, accounts } = await serve();
     const begun = await post(await link(), {});
@@ -172,6 +188,12 @@ describe('a gateway of one person', () => {
     const document = await open(`${base}/oauth/client-metadata.json`);
     expect(document.headers.get('content-type')).toBe('application/json');
     expect(JSON.parse(document.text)).toMatchObject({ client_id: 'https://g.example/oauth/client-metadata.json' });
+    const segment = 's'.repeat(43);
+    expect(JSON.parse((await open(`${base}/oauth/client-metadata/${segment}.json`)).text)).toMatchObject({
+      client_id: `https://g.example/oauth/client-metadata/${segment}.json`,
+      redirect_uris: [`https://g.example/oauth/callback/${segment}`],
+    });
+    expect((await open(`${base}/oauth/client-metadata/x.json`)).status).toBe(404);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * The pages of a sign-in at a server. `/oauth/start/<id>` shows who wants what, and its button leads to the authorization server;
- * `/oauth/callback` is where the browser comes back to.
+ * `/oauth/callback` is where the browser comes back to, with a segment behind it from an authorization server that does not name itself.
  *
  * A link can be sent to somebody else, who would then sign in with their account for the calls of the sender. So the person at the
  * browser must be the one whose calls wait, as the console knows, or an operator who says that it is meant so; and the browser that
@@ -25,7 +25,8 @@ import { signInPage, type Visitor } from './html.ts';
 export const OAUTH_PATH = '/oauth/';
 export const START_PATH = '/oauth/start/';
 export const CALLBACK_PATH = '/oauth/callback';
-const METADATA_PATH = '/oauth/client-metadata.json';
+/** The document for all authorization servers, or for one of them. */
+const METADATA_PATH = /^\/oauth\/client-metadata(?:\/([\w-]{43}))?\.json$/;
 
 /** The name of the key in the store. */
 const KEY = 'sign-in cookies';
@@ -43,7 +44,7 @@ export interface SignInPagesParts {
   /** Where people reach the gateway, without a path. */
   base: () => string;
   /** What the gateway says of itself to authorization servers; absent if they could not read it. */
-  clientMetadata?: (() => Promise<Record<string, unknown>>) | undefined;
+  clientMetadata?: ((segment?: string) => Promise<Record<string, unknown>>) | undefined;
 }
 
 interface Page {
@@ -95,10 +96,11 @@ export class SignInPages {
 
   async #page(req: IncomingMessage, path: string): Promise<Page> {
     const { method } = req;
-    if (path === METADATA_PATH && this.#parts.clientMetadata !== undefined) return this.#metadata(req);
-    if (path === CALLBACK_PATH) {
+    const document = METADATA_PATH.exec(path);
+    if (document && this.#parts.clientMetadata !== undefined) return this.#metadata(req, document[1]);
+    if (path === CALLBACK_PATH || path.startsWith(`${CALLBACK_PATH}/`)) {
       if (method !== 'GET') throw new Note(405, 'Not possible', 'Authorization servers send browsers here.');
-      return this.#callback(req);
+      return this.#callback(req, path);
     }
     if (!path.startsWith(START_PATH)) throw new Note(404, 'Nothing here', 'There is no such page.');
     if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
@@ -110,9 +112,9 @@ export class SignInPages {
     return method === 'POST' ? this.#begin(req, signIn) : this.#show(req, signIn);
   }
 
-  async #metadata({ method }: IncomingMessage): Promise<Page> {
+  async #metadata({ method }: IncomingMessage, segment: string | undefined): Promise<Page> {
     if (method !== 'GET' && method !== 'HEAD') throw new Note(405, 'Not possible', 'Use GET here.');
-    const html = JSON.stringify(await this.#parts.clientMetadata?.());
+    const html = JSON.stringify(await this.#parts.clientMetadata?.(segment));
     const headers = { 'content-type': 'application/json', 'cache-control': 'public, max-age=3600' };
     return { status: 200, html, headers };
   }
@@ -186,7 +188,7 @@ export class SignInPages {
     return { status: 303, html: '', headers: { location: url.href, 'set-cookie': cookie } };
   }
 
-  async #callback(req: IncomingMessage): Promise<Page> {
+  async #callback(req: IncomingMessage, path: string): Promise<Page> {
     const { accounts, log } = { ...this.#parts, log: this.#parts.gateway.log };
     const parameters = new URL(req.url ?? '', 'http://host').searchParams;
     const state = parameters.get('state') ?? '';
@@ -199,7 +201,7 @@ export class SignInPages {
     }
     const headers = { 'set-cookie': await this.#cookie(state, 0) };
     try {
-      const { server } = await accounts.complete(parameters);
+      const { server } = await accounts.complete(parameters, path);
       const text = `The calls that waited for ${cleanLine(server)} go on by themselves. You can close this page.`;
       return { status: 200, html: notePage('You are signed in', text), headers };
     } catch (error) {

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import { JumpingClock } from '../../../tests/support/jumping-clock.ts';
 import { defer, owned } from '../../../tests/support/owned.ts';
 import type { AccountTokens, AfterRefusal, AuthChallenge, SignIn } from '../../core/ports.ts';
 import { SignInRequired } from '../../core/sign-in/required.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { accountAt } from '../backends.ts';
 import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
 import { HttpTransport } from './http.ts';
@@ -89,11 +90,11 @@ function account(token: string | undefined, after: (played: Scripted) => AfterRe
   return played;
 }
 
-async function connected(url: string, used: ConnectionAccount): Promise<HttpTransport> {
+async function connected(url: string, used: ConnectionAccount, clock: Clock = systemClock): Promise<HttpTransport> {
   const health = { onLost: () => {}, onDoubt: () => {} };
   const transport = new HttpTransport({ url }, health, {
     limit: new MessageLimit(100_000),
-    clock: systemClock,
+    clock,
     account: used,
   });
   await transport.start();
@@ -210,6 +211,113 @@ describe('tokens of requests', () => {
     used.token = 'new';
     expect(await send(transport, 1)).toBe('answered');
     await expect.poll(() => requests.filter(([method]) => method === 'GET').length).toBe(2);
+  });
+});
+
+/** A server whose refusals have a body that does not end. */
+async function serveEndless(): Promise<Served & { open: () => number }> {
+  const sockets = new Set<object>();
+  const served = await serve(
+    () => false,
+    (req, res) => {
+      sockets.add(req.socket);
+      req.socket.once('close', () => sockets.delete(req.socket));
+      res.writeHead(401, { 'www-authenticate': 'Bearer error="invalid_token"' }).write('no');
+    },
+  );
+  return { ...served, open: () => sockets.size };
+}
+
+describe('answers that nobody reads', () => {
+  test('A-20: a refusal keeps no connection if it cannot be found out what follows', async () => {
+    const { url, requests, open } = await serveEndless();
+    const used = account('t', () => {
+      throw new Error('the store is away');
+    });
+    const transport = await connected(url, used);
+    expect(String(await send(transport, 1))).toContain('the store is away');
+    expect(requests).toHaveLength(1);
+    await expect.poll(open, { timeout: 5000 }).toBe(0);
+  });
+
+  test('A-20, A-Q: a refusal keeps no connection while a person signs in', async () => {
+    const { url, open } = await serveEndless();
+    const transport = await connected(
+      url,
+      account('t', () => ({ then: 'sign_in', signIn: SIGN_IN })),
+    );
+    expect(await send(transport, 1)).toBeInstanceOf(SignInRequired);
+    await expect.poll(open, { timeout: 5000 }).toBe(0);
+  });
+
+  test('A-20: a refusal whose body does not end is told by its status, and keeps no connection', async () => {
+    const { url, open } = await serveEndless();
+    const clock = new JumpingClock();
+    const transport = await connected(
+      url,
+      account('t', () => ({ then: 'fail', reason: 'there is no token' })),
+      clock,
+    );
+    const sent = send(transport, 1);
+    await expect.poll(open).toBe(1);
+    await expect
+      .poll(async () => {
+        clock.jump(10_000);
+        return Promise.race([sent, Promise.resolve('waits')]);
+      })
+      .toMatchObject({ failure: 'no_token', status: 401 });
+    expect(String(await sent)).toContain('there is no token');
+    await expect.poll(open).toBe(0);
+  });
+});
+
+describe('the end of a session', () => {
+  /** A session whose account does not say at once which token to send. */
+  async function ending(): Promise<{
+    transport: HttpTransport;
+    clock: JumpingClock;
+    requests: Served['requests'];
+    give: (token: string) => void;
+  }> {
+    const { url, requests } = await serve(() => true);
+    const clock = new JumpingClock();
+    const used = account('t', () => ({ then: 'retry' }));
+    const transport = await connected(url, used, clock);
+    expect(await send(transport, 1, 'initialize')).toBe('answered');
+    let give = (_token: string): void => {};
+    const promise = new Promise<string>((resolve) => {
+      give = resolve;
+    });
+    used.tokens.current = () => promise;
+    return { transport, clock, requests, give };
+  }
+  const methods = (requests: Served['requests']): string[] => requests.map(([method]) => method);
+
+  test('A-33: a token that takes long does not hold up the end', async () => {
+    const { transport, clock, requests, give } = await ending();
+    const ended = transport.terminate();
+    clock.jump(1000);
+    await ended;
+    give('late');
+    await transport.close();
+    expect(methods(requests)).toEqual(['POST']);
+  });
+
+  test('A-33: nothing is sent after the transport was closed', async () => {
+    const { transport, requests, give } = await ending();
+    const ended = transport.terminate();
+    await transport.close();
+    give('late');
+    await ended;
+    expect(methods(requests)).toEqual(['POST']);
+  });
+
+  test('A-33: with a token that comes in time, the session is ended', async () => {
+    const { transport, requests, give } = await ending();
+    const ended = transport.terminate();
+    give('soon');
+    await ended;
+    expect(requests.at(-1)).toEqual(['DELETE', 'Bearer soon']);
   });
 });
 

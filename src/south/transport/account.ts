@@ -1,5 +1,6 @@
 /** Requests with the token of an account, and what follows when the server refuses one. */
 
+import type { AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports.ts';
 import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
 import { SignInRequired } from '../../core/sign-in/required.ts';
 import { challengeIn } from './challenge.ts';
@@ -22,12 +23,27 @@ export async function sendAuthorized(
     const answer = await send(token);
     const challenge = challengeIn(answer);
     if (challenge === undefined || retries === MAX_RETRIES) return answer;
-    const after = await tokens.refused(token, challenge);
-    if (after.then === 'fail') return { ...answer, denied: after.reason };
+    const after = await afterRefusal(tokens, token, challenge, answer);
+    if (after.then === 'fail') return { ...answer, denied: after };
     answer.body.discard();
     if (after.then === 'sign_in') {
       throw new SignInRequired({ ...after.signIn, url: await linkTo(after.signIn) });
     }
+  }
+}
+
+/** Nobody reads the answer if it is not known what to do: its connection must not stay open. */
+async function afterRefusal(
+  tokens: AccountTokens,
+  token: string | undefined,
+  challenge: AuthChallenge,
+  { body }: HttpAnswer,
+): Promise<AfterRefusal> {
+  try {
+    return await tokens.refused(token, challenge);
+  } catch (error) {
+    body.discard();
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import type { NoToken } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import type { HttpConnection, HttpConnections } from '../../lib/http-connections.ts';
@@ -75,7 +76,7 @@ export interface HttpAnswer {
   headers: Record<string, string | string[] | undefined>;
   body: HttpBody;
   /** Why no token can be had for a server that refused the request. */
-  denied?: string;
+  denied?: NoToken;
 }
 
 export interface HttpBody {

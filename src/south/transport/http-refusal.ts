@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import type { NoToken } from '../../core/ports.ts';
 import { ServerFailure, type ServerFailureKind } from '../../lib/server-failure.ts';
 import { isObject } from '../../lib/values.ts';
 
@@ -13,12 +14,14 @@ export class HttpRefusal extends ServerFailure {
   /** Why no token could be obtained for the server, if that was tried. */
   readonly #denied: string | undefined;
 
-  constructor(status: number, origin: string, text: string, redirected: boolean, denied?: string) {
+  constructor(status: number, origin: string, text: string, redirected: boolean, denied?: NoToken) {
     const what = refusal(status, origin, text, redirected);
-    super(kindOfStatus(status, errorIn(text) !== undefined), denied === undefined ? what : `${what}; ${denied}`);
+    const kind = kindOfStatus(status, errorIn(text) !== undefined);
+    if (denied === undefined) super(kind, what);
+    else super(denied.headerHelps === true ? kind : 'no_token', `${what}; ${denied.reason}`);
     this.status = status;
     this.text = text;
-    this.#denied = denied;
+    this.#denied = denied?.reason;
   }
 
   /** HTTP 401 or 403. */

@@ -10,6 +10,7 @@ import type { HttpServerConfig } from '../../core/ports.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { CANCELLED } from '../../lib/protocol.ts';
+import { within } from '../../lib/timers.ts';
 import { SignInRequired } from '../../core/sign-in/required.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
@@ -56,6 +57,8 @@ const STREAMS = new Set(['initialize', 'subscriptions/listen']);
 const LARGE_TEXT = 1024 * 1024;
 /** How long a server may take to end a session. */
 const TERMINATE_MS = 1000;
+/** How long the body of a refusal may take. */
+const REFUSAL_MS = 10_000;
 /** How much is queued for a server that accepts neither notifications nor responses; beyond that, the connection is lost. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
 /** The approximate memory of a waiting request besides its body. */
@@ -368,8 +371,7 @@ export class HttpTransport implements ServerTransport {
   async terminate(): Promise<void> {
     if (this.sessionId === undefined || this.#closed) return;
     // Sent once: a session that cannot be ended now expires.
-    const token = this.#account?.tokens.current();
-    if (this.#account) this.#useToken(token instanceof Promise ? await token : token);
+    if (!(await this.#hasTokenInTime())) return;
     const exchange = this.#request('control', 'DELETE', this.#commonHeaders('*/*'));
     const stopTimer = this.#clock.after(TERMINATE_MS, () => exchange.abort(), { unref: true });
     try {
@@ -377,6 +379,25 @@ export class HttpTransport implements ServerTransport {
     } finally {
       stopTimer();
     }
+  }
+
+  /** Whether the token for the last request is there before that takes too long, or the transport was closed. */
+  async #hasTokenInTime(): Promise<boolean> {
+    // The stream would end at once.
+    this.#standingRefused = false;
+    const current = this.#account?.tokens.current();
+    if (!(current instanceof Promise)) {
+      if (this.#account) this.#useToken(current);
+      return true;
+    }
+    const found = await within(
+      TERMINATE_MS,
+      current.then((token) => ({ token })),
+      this.#clock,
+    );
+    if (found === undefined || this.#closed) return false;
+    this.#useToken(found.token);
+    return true;
   }
 
   async close(): Promise<void> {
@@ -412,7 +433,7 @@ export class HttpTransport implements ServerTransport {
   }
 
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
-    const text = await readText(answer.body, this.#limit);
+    const text = await this.#refusalText(answer.body);
     if (answer.status === 404 && this.sessionId !== undefined) {
       this.#health.onLost(new ServerFailure('closed', 'the server no longer knows the session'));
     } else {
@@ -425,6 +446,27 @@ export class HttpTransport implements ServerTransport {
     }
     const redirected = headerOf(answer.headers, 'location') !== undefined;
     throw new HttpRefusal(answer.status, this.#url.origin, text, redirected, answer.denied);
+  }
+
+  /** The status says enough: a body that does not end must not keep its connection. */
+  async #refusalText(body: HttpBody): Promise<string> {
+    let isLate = false;
+    const stopTimer = this.#clock.after(
+      REFUSAL_MS,
+      () => {
+        isLate = true;
+        body.abort();
+      },
+      { unref: true },
+    );
+    try {
+      return await readText(body, this.#limit);
+    } catch (error) {
+      if (isLate) return '';
+      throw error;
+    } finally {
+      stopTimer();
+    }
   }
 
   /** Opens the GET stream for messages that belong to no request. */

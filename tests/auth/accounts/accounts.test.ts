@@ -269,8 +269,185 @@ test('A-S: a token that was just issued and is refused is not asked for again an
   });
   clock.jump(60_000);
   expect(await tokens.refused(token, UNAUTHORIZED)).toEqual({ then: 'retry' });
-  // Renewed, and refused again: only a person can help.
-  signInOf(await tokens.refused(await tokens.current(), UNAUTHORIZED));
+  // Renewed, and refused again: a person could not help either.
+  expect(await tokens.refused(await tokens.current(), UNAUTHORIZED)).toMatchObject({ then: 'fail' });
+});
+
+test('A-32, A-Q: a server that refuses every token makes a person sign in once, at all gateways and after a restart', async () => {
+  const server = await handmadeServer();
+  server.resourceMetadata = { scopes_supported: ['read'] };
+  const database = new MemoryDatabase();
+  const { accounts, clock } = testAccounts(database);
+  const account = at(server.url);
+  const token = await signedIn(accounts, account);
+  const after = await accounts.tokens(account).refused(token, { status: 401, error: 'invalid_token' });
+  const reason = after.then === 'fail' ? after.reason : '';
+  for (const part of [server.issuer, 'invalid_token', `resource ${server.url}`, 'scopes read', 'audience'])
+    expect(reason).toContain(part);
+  expect(reason).toContain('`meanwhile login files`');
+
+  // A call that comes later, without a token that could be renewed, and at another gateway.
+  server.forgetRefreshTokens();
+  const other = testAccounts(database);
+  for (const each of [{ accounts, clock }, other]) {
+    each.clock.jump(3_700_000);
+    const refused = await each.accounts.tokens(account).refused(undefined, UNAUTHORIZED);
+    expect(refused).toMatchObject({ then: 'fail', reason: expect.stringContaining('`meanwhile login files`') });
+  }
+  expect(await accounts.list()).toEqual([]);
+  // It is about this person, and this server.
+  signInOf(await other.accounts.tokens(at(server.url, undefined, 'bob')).refused(undefined, UNAUTHORIZED));
+  signInOf(await other.accounts.tokens({ ...account, server: 'mail' }).refused(undefined, UNAUTHORIZED));
+  expect(server.askedFor('/authorize')).toHaveLength(1);
+
+  // Somebody who wants to try again can, and then it counts again.
+  const login = await other.accounts.signIn(account);
+  expect(signInOf(await accounts.tokens(account).refused(undefined, UNAUTHORIZED)).id).toBe(login.id);
+  await other.accounts.complete(await comeBack(other.accounts, login));
+  const next = (await accounts.tokens(account).current()) ?? '';
+  expect(await other.accounts.tokens(account).refused(next, UNAUTHORIZED)).toMatchObject({ then: 'fail' });
+  // After a day the server may have been repaired.
+  for (const each of [clock, other.clock]) each.jump(90_000_000);
+  server.forgetRefreshTokens();
+  signInOf(await accounts.tokens(account).refused(undefined, UNAUTHORIZED));
+});
+
+test('A-32: after a sign-in in vain, a person is asked again if the server or the config wants something else, a few times', async () => {
+  const [server, elsewhere] = [await handmadeServer(), await handmadeServer()];
+  const inVain = async (): Promise<ReturnType<typeof testAccounts>> => {
+    const test = testAccounts();
+    const token = await signedIn(test.accounts, at(server.url));
+    expect(await test.accounts.tokens(at(server.url)).refused(token, UNAUTHORIZED)).toMatchObject({ then: 'fail' });
+    server.forgetRefreshTokens();
+    test.clock.jump(3_700_000);
+    return test;
+  };
+  const refused = async ({ accounts }: Awaited<ReturnType<typeof inVain>>, scope?: string, account = at(server.url)) =>
+    (await accounts.tokens(account).refused(undefined, { status: 401, ...(scope !== undefined && { scope }) })).then;
+
+  const byScope = await inVain();
+  expect(await refused(byScope)).toBe('fail');
+  for (const scope of ['a', 'b']) {
+    const token = await signedIn(byScope.accounts, at(server.url), { status: 401, scope });
+    expect((await byScope.accounts.tokens(at(server.url)).refused(token, { status: 401, scope })).then).toBe('fail');
+    server.forgetRefreshTokens();
+    byScope.clock.jump(3_700_000);
+  }
+  // It could want something else for ever.
+  expect(await refused(byScope, 'c')).toBe('fail');
+
+  expect(await refused(await inVain(), undefined, at(server.url, { scopes: ['admin'] }))).toBe('sign_in');
+  expect(await refused(await inVain(), undefined, at(server.url, { clientId: 'known' }))).toBe('sign_in');
+  const moved = await inVain();
+  server.resourceMetadata = { authorization_servers: [elsewhere.issuer] };
+  expect(await refused(moved)).toBe('sign_in');
+});
+
+test('A-S: a server that was removed leaves nothing behind, and other servers and people keep their tokens', async () => {
+  const [server, other] = [await handmadeServer(), await handmadeServer()];
+  const database = new MemoryDatabase();
+  const [one, two] = [testAccounts(database), testAccounts(database)];
+  const stored = async (kind: 'client' | 'tokens' | 'sign_in' | 'refused') =>
+    (await one.store.accounts.list(kind, {}, 0)).map(({ principal, server: name }) => `${principal} ${name}`);
+  await signedIn(one.accounts, at(server.url));
+  const bobs = await signedIn(one.accounts, at(server.url, undefined, 'bob'));
+  // The same name is that of another server for somebody else, or was.
+  await signedIn(one.accounts, at(other.url));
+  await signedIn(one.accounts, { ...at(server.url), server: 'mail' });
+  const waiting = await one.accounts.signIn(at(server.url));
+  const refresh = server.askedFor('/token').length;
+
+  await two.accounts.forgetServer('files', server.url, 'ann');
+  expect(await one.accounts.tokens(at(server.url)).current()).toBeUndefined();
+  expect(await one.accounts.findSignIn(waiting.id)).toBeUndefined();
+  await vi.waitFor(() => expect(server.revoked).toEqual([expect.stringMatching(/^rt-/)]));
+  expect(await one.accounts.tokens(at(server.url, undefined, 'bob')).current()).toBe(bobs);
+  expect((await stored('tokens')).toSorted()).toEqual(['ann files', 'ann mail', 'bob files']);
+  // Bob still uses the registration.
+  expect(await stored('client')).toHaveLength(3);
+
+  await two.accounts.forgetServer('files', server.url);
+  await two.accounts.forgetServer('files', other.url);
+  expect(await stored('tokens')).toEqual(['ann mail']);
+  expect(await stored('client')).toEqual([' mail']);
+  await vi.waitFor(() => expect([server.revoked.length, other.revoked.length]).toEqual([2, 1]));
+  expect(server.askedFor('/token')).toHaveLength(refresh);
+  // Also what keeps people from signing in in vain.
+  const mail = one.accounts.tokens({ ...at(server.url), server: 'mail' });
+  expect(await mail.refused(await mail.current(), UNAUTHORIZED)).toMatchObject({ then: 'fail' });
+  expect(await stored('refused')).toEqual(['ann mail']);
+  await one.accounts.forgetServer('mail', server.url);
+  for (const kind of ['client', 'tokens', 'sign_in', 'refused'] as const) expect(await stored(kind)).toEqual([]);
+});
+
+test('A-S: an authorization server that does not answer holds up neither a removal nor a sign-out for long', async () => {
+  const server = await handmadeServer();
+  const { accounts, clock, logs } = testAccounts();
+  const account = at(server.url);
+  await signedIn(accounts, account);
+  server.intervene = async ({ path }) => (path === '/revoke' ? new Promise(() => {}) : undefined);
+  await accounts.forgetServer('files', server.url, 'ann');
+  expect(await accounts.list()).toEqual([]);
+  await vi.waitFor(() => expect(server.askedFor('/revoke')).toHaveLength(1));
+  clock.jump(10_000);
+  await vi.waitFor(() => expect(logs.join('')).toContain('token_not_revoked'));
+
+  server.intervene = () => undefined;
+  await signedIn(accounts, account);
+  server.intervene = async ({ path }) => (path === '/revoke' ? new Promise(() => {}) : undefined);
+  const signingOut = accounts.signOut('ann', 'files');
+  await vi.waitFor(() => expect(server.askedFor('/revoke')).toHaveLength(2));
+  clock.jump(10_000);
+  expect(await signingOut).toBe(true);
+});
+
+test('A-S: a sign-in that ends while its server is removed leaves no tokens behind', async () => {
+  const server = await handmadeServer();
+  const { accounts } = testAccounts();
+  const signIn = await accounts.signIn(at(server.url));
+  const parameters = await comeBack(accounts, signIn);
+  server.intervene = async ({ path }) => {
+    if (path === '/token') await accounts.forgetServer('files', server.url);
+    return undefined;
+  };
+  await expect(accounts.complete(parameters)).rejects.toThrow('is over');
+  expect(await accounts.list()).toEqual([]);
+  expect(server.revoked).toHaveLength(1);
+});
+
+test('A-S, A-26: registrations that nobody uses any more are deleted, and made again', async () => {
+  const server = await handmadeServer();
+  const { accounts, store, clock } = testAccounts();
+  const registrations = async () => store.accounts.list('client', {}, clock.now());
+  await signedIn(accounts, at(server.url));
+  await signedIn(accounts, at(server.url, undefined, 'bob'));
+  await accounts.signOut('ann', 'files');
+  expect(await registrations()).toHaveLength(1);
+  await accounts.signOut('bob', 'files');
+  expect(await registrations()).toEqual([]);
+  // One for a sign-in that nobody has finished goes by itself.
+  await accounts.signIn(at(server.url));
+  expect(await registrations()).toHaveLength(1);
+  clock.jump(91 * 86_400_000);
+  expect(await registrations()).toEqual([]);
+  await signedIn(accounts, at(server.url));
+  expect(server.askedFor('/register')).toHaveLength(3);
+});
+
+test('A-31, A-26: the scopes of one server do not get into the registration for another one at the same issuer', async () => {
+  const [server, other] = [await handmadeServer(), await handmadeServer()];
+  server.resourceMetadata = { scopes_supported: ['mail.read'] };
+  other.resourceMetadata = { scopes_supported: ['files.write'], authorization_servers: [server.issuer] };
+  const { accounts } = testAccounts();
+  const files = { ...at(other.url), server: 'files' };
+  await signedIn(accounts, { ...at(server.url), server: 'mail' });
+  await signedIn(accounts, files);
+  const insufficient: AuthChallenge = { status: 403, error: 'insufficient_scope', scope: 'admin' };
+  const more = signInOf(await accounts.tokens(files).refused(await accounts.tokens(files).current(), insufficient));
+  await accounts.complete(await comeBack(accounts, more));
+  const scopes = server.askedFor('/register').map(({ body }) => (JSON.parse(body) as { scope: string }).scope);
+  expect(scopes).toEqual(['mail.read', 'files.write', 'files.write admin']);
+  expect(other.askedFor('/register')).toEqual([]);
 });
 
 test('A-S: an authorization server that is away leaves the tokens as they are', async () => {

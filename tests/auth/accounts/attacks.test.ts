@@ -2,12 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { clientMetadata } from '../../../src/auth/accounts/client-metadata.ts';
 import { reachFor } from '../../../src/auth/accounts/reach.ts';
 import { createSafeFetch } from '../../../src/auth/accounts/safe-fetch.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';
 import { defer } from '../../support/owned.ts';
 import { handmadeServer } from './handmade-server.ts';
-import { at, comeBack, signedIn, signInOf, testAccounts, UNAUTHORIZED } from './signing-in.ts';
+import { at, comeBack, comeBackTo, signedIn, signInOf, testAccounts, UNAUTHORIZED } from './signing-in.ts';
 
 /** Says what it was asked, and that should be nothing. */
 async function victim(host: string): Promise<{ url: string; asked: string[] }> {
@@ -44,19 +45,73 @@ test('A-29: mix-up: an answer that names another issuer, or none where it should
     server.response = { iss };
     const { accounts } = testAccounts();
     const signIn = await accounts.signIn(at(server.url));
-    const parameters = await comeBack(accounts, signIn);
+    const { searchParams: parameters, pathname } = await comeBackTo(accounts, signIn);
     if (isAccepted) {
-      await accounts.complete(parameters);
+      await accounts.complete(parameters, pathname);
       expect(server.askedFor('/token')).toHaveLength(1);
       continue;
     }
     parameters.set('error', 'access_denied');
     parameters.set('error_description', 'call this number');
-    const failure = await accounts.complete(parameters).catch(String);
+    const failure = await accounts.complete(parameters, pathname).catch(String);
     expect(failure).toContain(`does not come from ${server.issuer}`);
     expect(failure).not.toMatch(/this number|access_denied|login\.example/);
     expect(server.askedFor('/token')).toEqual([]);
   }
+});
+
+test('A-29, A-30: mix-up: an authorization server that does not name itself has a redirect URI of its own, and answers only there', async () => {
+  const [honest, evil] = [await handmadeServer(), await handmadeServer()];
+  for (const server of [honest, evil]) {
+    server.metadata = { authorization_response_iss_parameter_supported: undefined };
+    server.response = { iss: undefined };
+  }
+  const { accounts } = testAccounts();
+  const uris = async (url: string): Promise<string> => {
+    const page = await accounts.authorizationUrl((await accounts.signIn(at(url))).id);
+    return page.searchParams.get('redirect_uri') ?? '';
+  };
+  const [own, others] = [await uris(honest.url), await uris(evil.url)];
+  expect(own).toMatch(/^http:\/\/127\.0\.0\.1:8080\/oauth\/callback\/[\w-]{43}$/);
+  expect(others).not.toBe(own);
+  expect(honest.askedFor('/register')[0]?.body).toContain(`"redirect_uris":["${own}"]`);
+
+  // The evil one leads the browser on to the honest one, with the state of the sign-in at the evil one.
+  const atEvil = await accounts.authorizationUrl((await accounts.signIn(at(evil.url))).id);
+  const detour = new URL('/authorize', honest.issuer);
+  for (const [name, value] of atEvil.searchParams) detour.searchParams.set(name, value);
+  detour.searchParams.set('redirect_uri', own);
+  const response = await fetch(detour, { redirect: 'manual' });
+  const { searchParams, pathname } = new URL(response.headers.get('location') ?? '');
+  await expect(accounts.complete(searchParams, pathname)).rejects.toThrow(`does not come from ${evil.issuer}`);
+  expect(evil.askedFor('/token')).toEqual([]);
+
+  const { searchParams: good, pathname: path } = await comeBackTo(accounts, await accounts.signIn(at(honest.url)));
+  await accounts.complete(good, path);
+  expect(honest.askedFor('/token')[0]?.form['redirect_uri']).toBe(own);
+});
+
+test('A-24, A-30: with a document for the issuer too, and never for a client that was registered by hand', async () => {
+  const server = await handmadeServer();
+  server.metadata = {
+    authorization_response_iss_parameter_supported: undefined,
+    client_id_metadata_document_supported: true,
+  };
+  const publicUrl = 'https://gateway.example.com';
+  const callback = `${publicUrl}/oauth/callback`;
+  const { accounts } = testAccounts(undefined, { publicUrl, redirectUri: () => callback });
+  const page = async (auth?: Parameters<typeof at>[1]): Promise<URLSearchParams> =>
+    (await accounts.authorizationUrl((await accounts.signIn(at(server.url, auth, JSON.stringify(auth)))).id))
+      .searchParams;
+  const byDocument = await page();
+  const [, segment] = /\/oauth\/client-metadata\/([\w-]{43})\.json$/.exec(byDocument.get('client_id') ?? '') ?? [];
+  expect(byDocument.get('redirect_uri')).toBe(`${callback}/${segment}`);
+  expect(clientMetadata(publicUrl, segment)).toMatchObject({
+    client_id: byDocument.get('client_id'),
+    redirect_uris: [`${callback}/${segment}`],
+  });
+  expect((await page({ clientId: 'known' })).get('redirect_uri')).toBe(callback);
+  expect((await page({ clientMetadataUrl: 'https://example.com/me.json' })).get('redirect_uri')).toBe(callback);
 });
 
 test('A-30: replayed state: an answer is accepted once, and only with the state of a sign-in that waits', async () => {
@@ -210,15 +265,14 @@ test('A-35: redirects lead nowhere else, and never with credentials', async () =
 
 test('A-35: only https leaves the machine, and answers are limited in size and time', async () => {
   const server = await handmadeServer();
-  const safeFetch = createSafeFetch({ mayReach: () => true, timeoutMs: 500 });
+  const safeFetch = createSafeFetch({ mayReach: () => true });
   for (const url of ['http://login.example.com/', 'ftp://127.0.0.1/', 'file:///etc/passwd', 'https://u:p@127.0.0.1/'])
     await expect(safeFetch(url), url).rejects.toThrow(/https|not a URL|credentials/);
   server.intervene = ({ path }) => (path === '/large' ? { body: 'x'.repeat(1_100_000) } : undefined);
   await expect(safeFetch(`${server.issuer}/large`)).rejects.toThrow('more than 1048576 bytes');
   server.intervene = async () => new Promise(() => {});
-  await expect(safeFetch(`${server.issuer}/slow?secret=1`)).rejects.toThrow(
-    /slow cannot be reached: no answer in time/,
-  );
+  const hasty = createSafeFetch({ mayReach: () => true, timeoutMs: 500 });
+  await expect(hasty(`${server.issuer}/slow?secret=1`)).rejects.toThrow(/slow cannot be reached: no answer in time/);
 });
 
 test('A-12: no token, code, secret or verifier is in the store in the clear, or in the log', async () => {

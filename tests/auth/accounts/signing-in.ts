@@ -59,19 +59,25 @@ export function signInOf(after: AfterRefusal): SignIn {
   return after.signIn;
 }
 
+/** What the browser comes back with. */
+export async function comeBack(accounts: Accounts, signIn: SignIn): Promise<URLSearchParams> {
+  return (await comeBackTo(accounts, signIn)).searchParams;
+}
+
 /** Where the authorization server sends the browser back to. */
-export async function comeBack(accounts: Accounts, { id }: SignIn): Promise<URLSearchParams> {
+export async function comeBackTo(accounts: Accounts, { id }: SignIn): Promise<URL> {
   const response = await fetch(await accounts.authorizationUrl(id), { redirect: 'manual' });
   await response.body?.cancel();
   const location = response.headers.get('location');
   if (location === null) throw new Error(`status ${response.status}`);
-  return new URL(location).searchParams;
+  return new URL(location);
 }
 
 /** A server has refused a request without a token, and the person signs in; resolves with the token. */
 export async function signedIn(accounts: Accounts, account: AccountAt, challenge = UNAUTHORIZED): Promise<string> {
   const after = await accounts.tokens(account).refused(undefined, challenge);
-  await accounts.complete(await comeBack(accounts, signInOf(after)));
+  const { searchParams, pathname } = await comeBackTo(accounts, signInOf(after));
+  await accounts.complete(searchParams, pathname);
   const token = await accounts.tokens(account).current();
   if (token === undefined) throw new Error('no token');
   return token;

@@ -64,3 +64,16 @@ export async function signInOn(page: Awaited<ReturnType<Browser['open']>>, brows
   if (last.status !== 200) throw new Error(`${last.status}: ${last.text}`);
   return last.text;
 }
+
+/** The same at an authorization server that has forms for the name of the person and for the consent. */
+export async function signInWithForms(link: string, browser = new Browser()): Promise<string> {
+  let page = await browser.send((await browser.open(link)).url, { action: 'continue' });
+  for (let forms = 0; forms < 5; forms += 1) {
+    const [, action] = /<form[^>]* action="([^"]+)"/.exec(page.text) ?? [];
+    if (action === undefined) return page.text;
+    const isLogin = page.text.includes('name="login"');
+    const fields = isLogin ? { prompt: 'login', login: 'ann', password: 'any' } : { prompt: 'consent' };
+    page = await browser.send(new URL(action, page.url).href, fields);
+  }
+  throw new Error('the forms do not end');
+}

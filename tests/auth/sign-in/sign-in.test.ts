@@ -6,6 +6,8 @@ import { ModernWire } from '../../e2e/direct/modern-wire.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
 import { httpGateway, temporaryFolder, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, hubOverStdio, taskIdOf, type Json } from '../../support/hub.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { JumpingClock } from '../../support/jumping-clock.ts';
 import { owned } from '../../support/owned.ts';
 import { Browser, openAs, signInOn, signInWith } from './browser.ts';
 import { protectedServer, type ProtectedServer } from './protected-server.ts';
@@ -14,9 +16,13 @@ const WITH_LINKS = { elicitation: { form: {}, url: {} } };
 
 const direct = ({ url }: TestGateway, server = 'files'): string => `${url}/${server}`;
 
-async function play(sdk: 'v1' | 'v2' = 'v2', settings: Json = {}): Promise<[TestGateway, ProtectedServer]> {
+async function play(
+  sdk: 'v1' | 'v2' = 'v2',
+  settings: Json = {},
+  clock?: Clock,
+): Promise<[TestGateway, ProtectedServer]> {
   const server = await protectedServer(sdk);
-  return [await httpGateway({ files: { url: server.url } }, settings), server];
+  return [await httpGateway({ files: { url: server.url } }, settings, clock), server];
 }
 
 const textIn = (result: Json): unknown => (result['content'] as { text: string }[])[0]?.text;
@@ -127,8 +133,9 @@ describe('several servers as one', () => {
 describe('tokens', () => {
   async function signedIn(
     settings: Json = {},
+    clock?: Clock,
   ): Promise<[TestGateway, ProtectedServer, Awaited<ReturnType<typeof hubOverHttp>>]> {
-    const [gateway, server] = await play('v2', settings);
+    const [gateway, server] = await play('v2', settings, clock);
     const hub = await hubOverHttp(gateway.url, 'v2');
     const reply = await hub.call('execute_tool', { server: 'files', tool: 'echo', args: { text: 'x' } });
     await signInWith(reply.elicitations[0]?.url ?? '');
@@ -144,6 +151,31 @@ describe('tokens', () => {
     await signInWith(reply.elicitations[0]?.url ?? '');
     const result = await hub.call('get_task_result', { task_id: taskIdOf(reply) });
     expect(textIn(result.raw)).toContain('more');
+  });
+
+  test('A-S: ten calls at once with an expired token make one refresh, and so do ten that the server refuses', async () => {
+    const clock = new JumpingClock();
+    const [, server, hub] = await signedIn({}, clock);
+    const { authorization } = server;
+    const refreshes = (): number =>
+      authorization.askedFor('/token').filter(({ form }) => form['grant_type'] === 'refresh_token').length;
+    const callAtOnce = async (): Promise<void> => {
+      const calls = Array.from({ length: 10 }, async (_, index) =>
+        hub.call('execute_tool', { server: 'files', tool: 'echo', args: { text: `call ${index}` } }),
+      );
+      for (const [index, reply] of (await Promise.all(calls)).entries()) expect(reply.text).toContain(`call ${index}`);
+    };
+    // More than its hour.
+    clock.jump(3_700_000);
+    await callAtOnce();
+    expect(refreshes()).toBe(1);
+    // The server forgets all tokens, although they should last for longer.
+    clock.jump(60_000);
+    server.expireTokens();
+    const { length } = server.received;
+    await callAtOnce();
+    expect(server.received.length - length).toBeGreaterThan(10);
+    expect(refreshes()).toBe(2);
   });
 
   test('A-12, A-33: no token is logged, and the token goes to its server alone', async () => {
@@ -162,6 +194,35 @@ describe('tokens', () => {
     expect(reply.elicitations).toEqual([]);
     expect(new Set(server.received)).toEqual(new Set(['Bearer mine']));
     expect(server.authorization.asked).toEqual([]);
+  });
+});
+
+describe('servers that are removed', () => {
+  test('A-S: a client that removes its server leaves no tokens at the gateway, and they are revoked', async () => {
+    const server = await protectedServer();
+    const gateway = await httpGateway({});
+    const hub = await hubOverHttp(gateway.url, 'v2');
+    // Until somebody has signed in, the server cannot be added: it does not list its tools.
+    const added = await hub.call('add_server', { name: 'files', url: server.url });
+    await signInWith(/http:\S+\/oauth\/start\/[\w-]+/.exec(added.text)?.[0] ?? '');
+    expect((await hub.call('add_server', { name: 'files', url: server.url })).isError).toBe(false);
+    expect(await gateway.gateway.accounts?.list()).toHaveLength(1);
+    expect((await hub.call('remove_server', { name: 'files' })).isError).toBe(false);
+    expect(await gateway.gateway.accounts?.list()).toEqual([]);
+    await expect.poll(() => server.authorization.revoked).toEqual([expect.stringMatching(/^rt-/)]);
+  });
+
+  test('A-S: another address under the same name counts as a removal of the first one', async () => {
+    const server = await protectedServer();
+    const open = owned(await startV2Http());
+    const gateway = await httpGateway({});
+    const hub = await hubOverHttp(gateway.url, 'v2');
+    const added = await hub.call('add_server', { name: 'files', url: server.url });
+    await signInWith(/http:\S+\/oauth\/start\/[\w-]+/.exec(added.text)?.[0] ?? '');
+    expect((await hub.call('add_server', { name: 'files', url: server.url })).isError).toBe(false);
+    expect((await hub.call('add_server', { name: 'files', url: open.url })).isError).toBe(false);
+    expect(await gateway.gateway.accounts?.list()).toEqual([]);
+    await expect.poll(() => server.authorization.revoked).toHaveLength(1);
   });
 });
 
