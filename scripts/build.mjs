@@ -63,7 +63,7 @@ const [entry, program] = await Promise.all([
 ]);
 const stages = [
   { name: 'program', shared: 'shared', entries: [COMMANDS] },
-  { name: 'gateway', shared: 'shared', entries: GATEWAY },
+  { name: 'gateway', shared: 'gateway', entries: GATEWAY },
   { name: 'sessions', shared: 'sessions', entries: SESSIONS },
 ];
 const files = await mergeChunks(program, stages, { client: CLIENT, server: SERVER });

@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 /**
  * `stages` have the source files that the program loads one after the other; `others` are those of programs that share code with
  * it, by name. What a stage adds becomes a file of its `name`; what it shares with other programs, files that begin with `shared`.
- * Returns all files as [name, text].
+ * No other program may load a file of the first kind, not even later: importing the program runs it. Returns all files as [name, text].
  */
 export async function mergeChunks({ outputFiles, metafile }, stages, others) {
   const texts = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
@@ -74,16 +74,17 @@ export async function mergeChunks({ outputFiles, metafile }, stages, others) {
 /** The file of each chunk that is merged. */
 function assign(chunks, stages, others) {
   const byEntry = new Map([...chunks].map(([name, { entryPoint }]) => [entryPoint, name]));
-  const loadedBy = (sources) => {
+  const loadedBy = (sources, kinds = ['import-statement']) => {
     const found = new Set(sources.map((entry) => byEntry.get(entry)));
     for (const name of found) {
       for (const { path, kind, external } of chunks.get(name).imports) {
-        if (kind === 'import-statement' && !external) found.add(basename(path));
+        if (kinds.includes(kind) && !external) found.add(basename(path));
       }
     }
     return found;
   };
-  const sharing = Object.entries(others).map(([name, entry]) => ({ name, loaded: loadedBy([entry]) }));
+  const ever = ['import-statement', 'dynamic-import'];
+  const sharing = Object.entries(others).map(([name, entry]) => ({ name, loaded: loadedBy([entry], ever) }));
   const groupOf = new Map();
   for (const { name, shared, entries } of stages) {
     for (const chunk of loadedBy(entries)) {

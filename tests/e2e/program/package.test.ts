@@ -41,6 +41,20 @@ test('X-3: the program and the libraries share one copy of the code', async () =
   }
 });
 
+test.each(['client.js', 'server.js'])(
+  'C-1, D-1: %s never loads the program, which runs when it is loaded',
+  async (library) => {
+    const reached = new Set([library]);
+    for (const file of reached) {
+      const text = await readFile(join(ROOT, 'dist', file), 'utf8');
+      for (const [, found = ''] of text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*"\.\/([\w.-]+\.js)"/g))
+        reached.add(found);
+    }
+    expect(reached.size).toBeGreaterThan(2);
+    expect([...reached]).not.toContain('program.js');
+  },
+);
+
 test('X-3: the package contains the licenses of the code it contains', async () => {
   const text = await readFile(join(ROOT, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
   for (const name of ['@modelcontextprotocol/server', '@clack/prompts', 'zod', 'ulid', 'eventsource-parser']) {

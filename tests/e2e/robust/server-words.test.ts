@@ -46,6 +46,6 @@ test('S-3: a configured server that is added again and cannot be reached stays c
   expect(reply.code).toBe('TOOL_ERR_SERVER_UNREACHABLE');
   const { message } = reply.body['error'] as { message: string };
   expect(message).not.toContain('not added');
-  expect(message).toContain('configured');
+  expect(message).toContain('already has this configuration');
   expect((await hub.call('list_servers')).body['servers']).toMatchObject([{ name: 'odd', url }]);
 });

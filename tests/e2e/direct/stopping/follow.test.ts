@@ -26,6 +26,6 @@ test('S-4, D-2: the gateway stops while a client waits for a task that its serve
   await expect(Promise.race([second, new Promise((resolve) => setTimeout(resolve, 300))])).resolves.toBeUndefined();
   expect(called()).toBe(1);
   await gateway.stop();
-  expect(await second).toMatch(/goes on as task|socket hang up/);
+  expect(await second).toMatch(/continues as task|socket hang up/);
   expect(rows(gateway.store, 'tasks')).toMatchObject([{ status: 'working', checkpoint: {} }]);
 });
