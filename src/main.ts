@@ -190,10 +190,10 @@ export async function startStdio(
   });
   const { gateway } = program;
   const { taskAfterMs } = config.settings.direct;
-  const { Hub } = await import('./north/hub/hub.ts');
-  const hub = new Hub(gateway);
-  const shown = native === undefined ? { hub } : { ...native, hub, taskAfterMs };
   try {
+    const { Hub } = await import('./north/hub/hub.ts');
+    const hub = new Hub(gateway);
+    const shown = native === undefined ? { hub } : { ...native, hub, taskAfterMs };
     if (native !== undefined && 'group' in native) await assertNoClash(config, gateway, [native.group]);
     const { closed } = await program.listenOnStdio(shown, streams);
     log.info('listening', { url: 'stdio:' });

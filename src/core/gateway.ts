@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { secretId } from '../lib/ids.ts';
+import { loadOnce } from '../lib/load-once.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { within } from '../lib/timers.ts';
 import type { Ending } from './call/request.ts';
@@ -120,7 +121,10 @@ export class Gateway {
   readonly #signIns: SignInWatch | undefined;
   readonly #backends: () => Promise<Backends>;
   /** Loaded with the first session: an idle gateway does without half of the program. */
-  #modules: Promise<SessionModules> | undefined;
+  readonly #sessionModules = loadOnce(async (): Promise<SessionModules> => {
+    const [{ Session: Loaded }, backends] = await Promise.all([import('./session/session.ts'), this.#backends()]);
+    return { Session: Loaded, backends };
+  });
   readonly #models: Models | undefined;
   readonly #standing: StandingAnswers | undefined;
   readonly #policy: Policy | undefined;
@@ -443,13 +447,6 @@ export class Gateway {
       await claimed.release();
       throw error;
     }
-  }
-
-  async #sessionModules(): Promise<SessionModules> {
-    this.#modules ??= Promise.all([import('./session/session.ts'), this.#backends()]).then(
-      ([{ Session: Loaded }, backends]) => ({ Session: Loaded, backends }),
-    );
-    return this.#modules;
   }
 
   #newSession(

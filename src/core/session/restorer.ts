@@ -9,12 +9,15 @@ import { CONNECTION_SESSION } from './kind.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import type { Session } from './session.ts';
 
+/** Composes a session from its stored record. */
+type Compose = (record: SessionRecord, claimed: ClaimedSession) => Session;
+
 interface RestorerParts {
   store: Pick<Store, 'problem'>;
   claims: Claims;
   sessions: LiveSessions;
-  /** What composes a session from its stored record. */
-  composer: () => Promise<(record: SessionRecord, claimed: ClaimedSession) => Session>;
+  /** Loaded with the first session. */
+  composer: () => Promise<Compose>;
   /** The memory budget of a principal. */
   memoryOf: (principal: string) => Budget;
   isClosing: () => boolean;
@@ -74,7 +77,8 @@ export class Restorer {
   }
 
   async #restore(id: string, principal: string): Promise<Session | undefined> {
-    const { claims, sessions, settings, startedAt } = this.#parts;
+    const { claims, sessions, composer, settings, startedAt } = this.#parts;
+    const compose = await composer();
     const assertOwned = isStateId(id) ? await claims.claimStates(principal) : undefined;
     const claimed = await claims.claim(id, assertOwned ? statesKey(principal) : id);
     if (claimed === undefined) return undefined;
@@ -90,7 +94,7 @@ export class Restorer {
         claimed.erase();
         return undefined;
       }
-      return await this.#restored(record, claimed, assertOwned);
+      return await this.#restored(record, claimed, compose, assertOwned);
     } catch (error) {
       const half = sessions.get(id);
       // Release its timers, connections and limits.
@@ -101,9 +105,13 @@ export class Restorer {
     }
   }
 
-  async #restored(record: SessionRecord, claimed: ClaimedSession, assertOwned?: () => void): Promise<Session> {
-    const { sessions, composer, isClosing, log } = this.#parts;
-    const compose = await composer();
+  async #restored(
+    record: SessionRecord,
+    claimed: ClaimedSession,
+    compose: Compose,
+    assertOwned?: () => void,
+  ): Promise<Session> {
+    const { sessions, isClosing, log } = this.#parts;
     const trimmed = await this.#makeFit(record, claimed);
     const stored = await claimed.load();
     if (isClosing()) throw shuttingDown();

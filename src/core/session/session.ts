@@ -239,6 +239,11 @@ export class Session {
     return !this.#open;
   }
 
+  /** It has ended here, and continues at another gateway or after the next start. */
+  get comesBack(): boolean {
+    return this.#comesBack;
+  }
+
   get owner(): Owner {
     return this.#owner;
   }

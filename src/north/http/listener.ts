@@ -20,6 +20,7 @@ import { idOf } from '../message.ts';
 import { parseBody, readBody, type Body } from './body.ts';
 import { Guard, type GuardSettings } from './guard.ts';
 import { eraOf, messageMistake } from './message.ts';
+import { loadOnce } from '../../lib/load-once.ts';
 import type { Eras } from './eras.ts';
 import { FORWARDED, stateNamed, type Addressed, type ForwardedRequest } from './addressed.ts';
 import { AuthError } from './protected-resource.ts';
@@ -67,7 +68,11 @@ export class HttpListener {
   readonly #root: HubView | DirectView;
   /** Loaded with the first message of a client: an idle gateway does without half of the program. */
   #eras: Eras | undefined;
-  #loadingEras: Promise<Eras> | undefined;
+  readonly #loadEras = loadOnce(async () => {
+    const { createEras } = await import('./eras.ts');
+    this.#eras = createEras(this.#gateway, this.#root, this.#settings);
+    return this.#eras;
+  });
   /** By principal. */
   readonly #recipients = new Map<string, ResponseReader>();
   /** The other gateways on the same store, if it supports several. */
@@ -468,14 +473,6 @@ export class HttpListener {
       refuse(error);
       return undefined;
     }
-  }
-
-  async #loadEras(): Promise<Eras> {
-    this.#loadingEras ??= import('./eras.ts').then(({ createEras }) => {
-      this.#eras = createEras(this.#gateway, this.#root, this.#settings);
-      return this.#eras;
-    });
-    return this.#loadingEras;
   }
 
   /** Whether the gateway accepts new clients. */

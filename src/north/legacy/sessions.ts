@@ -178,7 +178,7 @@ export class LegacySessions {
   async #end(session: Session, res: ServerResponse): Promise<void> {
     const { gateway } = this.#options;
     // A session that this gateway is leaving keeps its data, and its client asks the next gateway to end it.
-    session.assertOpen();
+    if (session.comesBack) throw shuttingDown();
     await gateway.end(session, 'the client ended the session');
     await whenStored([session]);
     res.writeHead(200).end();
