@@ -94,6 +94,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
       {
         pollTimeoutMs,
         pingMs: 30_000,
+        pinged: { count: 0 },
         persistent: false,
         reconnect: { firstMs: 1000, factor: 2, maxMs: 60_000, stableMs: 10_000, attempts: reconnectAttempts },
         clock: systemClock,

@@ -632,7 +632,10 @@ const settings = group('The settings of meanwhile itself.', {
       urls: z.enum(['lazy', 'eager']).default('eager').describe('When a URL server is connected.'),
     }).prefault({}),
     connectTimeoutMs: ms(30_000, 'How long connecting may take.'),
-    pingMs: every(30_000, 'How often a quiet connection is checked.'),
+    pingMs: every(
+      30_000,
+      'How often a quiet connection is checked. With more than 2,000 connections, each of them is checked less often.',
+    ),
     pollTimeoutMs: ms(
       30_000,
       'How long a server may take to report the state of a native task; three timeouts in a row end the call.',

@@ -9,7 +9,7 @@ import { MessageLimits } from './transport/message-size.ts';
 
 export interface BackendSettings extends Omit<
   ConnectionSettings,
-  'persistent' | 'preferences' | 'clock' | 'onUnmatchedPattern' | 'account'
+  'persistent' | 'preferences' | 'clock' | 'pinged' | 'onUnmatchedPattern' | 'account'
 > {
   connectTimeoutMs: number;
   /** The largest accepted message of a server. */
@@ -31,6 +31,7 @@ export function createBackends(
   log: Log,
 ): Backends {
   const limits = new MessageLimits(messageBytes);
+  const pinged = { count: 0 };
   const diallers = (isAllowed: AddressCheck | undefined): Record<'plain' | 'withRoots', Dialler> => ({
     plain: new Dialler(connectTimeoutMs, GATEWAY_IDENTITY, { isAllowed, limits, clock }),
     withRoots: new Dialler(connectTimeoutMs, { ...GATEWAY_IDENTITY, roots: true }, { isAllowed, limits, clock }),
@@ -51,7 +52,7 @@ export function createBackends(
         config,
         sink,
         dialler,
-        { ...settings, preferences, persistent: true, clock, onUnmatchedPattern, account },
+        { ...settings, preferences, persistent: true, clock, pinged, onUnmatchedPattern, account },
         log,
       );
     },

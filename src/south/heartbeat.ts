@@ -10,25 +10,51 @@ import { isBrokenWire } from './transport/broken-wire.ts';
 
 const TIMEOUT_MS = 5000;
 
+/** So many connections are pinged as often as the config says. */
+const PINGED_OFTEN = 2000;
+
+/** The connections of a gateway that are pinged. */
+export interface PingedConnections {
+  count: number;
+}
+
 export interface HeartbeatSettings {
   everyMs: number;
   /** A server that runs a call may be too busy for pings; the transport notices if it dies. */
   mayBeSilent: () => boolean;
   onGone: (failure: ServerFailure) => void;
   clock: Clock;
+  pinged: PingedConnections;
 }
 
-/** Pings a server periodically and on request. */
+/**
+ * Pings a server periodically and on request. With very many connections, each of them is pinged less often: otherwise the pings would
+ * take more time than the calls.
+ */
 export class Heartbeat {
-  readonly #peer: Peer;
+  readonly #peer: PingedPeer;
   readonly #settings: HeartbeatSettings;
-  readonly stop: () => void;
+  #stopTimer: (() => void) | undefined;
   #checking: Promise<void> | undefined;
+  #turns = 0;
 
-  constructor(peer: Peer, settings: HeartbeatSettings) {
+  constructor(peer: PingedPeer, settings: HeartbeatSettings) {
     this.#peer = peer;
     this.#settings = settings;
-    this.stop = every(settings.everyMs, () => void this.check('ping'), settings.clock);
+    this.#stopTimer = every(settings.everyMs, () => this.#onTurn(), settings.clock);
+    settings.pinged.count += 1;
+  }
+
+  stop(): void {
+    if (this.#stopTimer === undefined) return;
+    this.#stopTimer();
+    this.#stopTimer = undefined;
+    this.#settings.pinged.count -= 1;
+  }
+
+  #onTurn(): void {
+    this.#turns += 1;
+    if (this.#turns % Math.ceil(this.#settings.pinged.count / PINGED_OFTEN) === 0) void this.check('ping');
   }
 
   /** Concurrent checks share one ping. */
@@ -48,17 +74,19 @@ export class Heartbeat {
   }
 }
 
+export type PingedPeer = Pick<Peer, 'request' | 'isModern'>;
+
 /** `silent`: the server may be dead, or too busy to answer. `gone`: no server, or another one, is there. */
 type Pulse = { kind: 'alive' } | { kind: 'silent' | 'gone'; why: ServerFailure };
 
 /** Checks whether a server is alive. */
-async function ping(peer: Peer): Promise<Pulse> {
+async function ping(peer: PingedPeer): Promise<Pulse> {
   const first = await pingOnce(peer);
   // Once more: the first ping may have used a kept-alive socket that broke together with the failed request.
   return first.kind === 'gone' && first.brokenWire ? pingOnce(peer) : first;
 }
 
-async function pingOnce(peer: Peer): Promise<Pulse & { brokenWire?: boolean }> {
+async function pingOnce(peer: PingedPeer): Promise<Pulse & { brokenWire?: boolean }> {
   const method = peer.isModern ? 'server/discover' : 'ping';
   try {
     await peer.request(method, undefined, { timeoutMs: TIMEOUT_MS });

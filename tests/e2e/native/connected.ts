@@ -21,6 +21,7 @@ export interface Connected {
 
 const SETTINGS: ConnectionSettings = {
   pingMs: 30_000,
+  pinged: { count: 0 },
   pollTimeoutMs: 5000,
   persistent: true,
   reconnect: { firstMs: 20, factor: 1, maxMs: 20, attempts: 3, stableMs: 1000 },
