@@ -35,7 +35,7 @@ export function createLogins({ issuers, scopes, asks, log }: LoginsParts): Login
   });
   const named = (issuer: string): Login => {
     const found = all.find(({ name }) => name === issuer);
-    if (found === undefined) throw refused(`${cleanLine(issuer)} is not (or no longer) configured for it`);
+    if (found === undefined) throw refused(`${cleanLine(issuer)} is not configured for signing in any more`);
     return found;
   };
   return {

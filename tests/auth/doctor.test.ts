@@ -93,7 +93,10 @@ test('A-N, C-3: doctor tells that publicUrl is missing or not secure', async () 
     expect.stringMatching(/publicUrl is missing[\s\S]*fix: set publicUrl/),
   ]);
   const open = await doctor({ issuer: issuer.url }, { publicUrl: 'http://gateway.example.com' });
-  expect([open.code, open.stdout]).toEqual([1, expect.stringMatching(/without https[\s\S]*fix: put a TLS proxy in front/)]);
+  expect([open.code, open.stdout]).toEqual([
+    1,
+    expect.stringMatching(/without https[\s\S]*fix: put a TLS proxy in front/),
+  ]);
   const config = await configFile({}, { auth: { issuers: [{ issuer: issuer.url }] } });
   const { code, stdout } = await runCommand(['doctor', '--config', config, '--json']);
   expect([code, JSON.parse(stdout)]).toEqual([

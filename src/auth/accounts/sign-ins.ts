@@ -221,9 +221,10 @@ function signInOf({ id, principal, server, issuer, scopes, expiresAt }: SignInRe
 }
 
 function assertByPeople({ server, config: { auth } }: AccountAt): void {
-  if (auth === false) throw new AuthFailure(`mcpServers.${server}.auth is false: nobody signs in at '${server}'`);
+  if (auth === false)
+    throw new AuthFailure(`mcpServers.${server}.auth is false: the gateway does not sign in to '${server}'`);
   if (auth?.grant === 'client_credentials')
-    throw new AuthFailure(`the gateway signs in at '${server}' by itself, with the client in its config`);
+    throw new AuthFailure(`the gateway signs in to '${server}' by itself, with the client in its config`);
 }
 
 function assertPkce({ server: name, config: { auth } }: AccountAt, { server }: Authorization): void {

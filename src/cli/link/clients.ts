@@ -87,7 +87,7 @@ const claudeDesktop: Client = {
   endpoint: 'hub',
   // It reads only commands from its file; servers with a URL are connectors of the account.
   entryFor: (start) => ('command' in start ? entryWith('url')(start) : undefined),
-  afterwards: 'quit and restart Claude Desktop',
+  afterwards: 'quit Claude Desktop and start it again',
 };
 
 // --- Editors ---

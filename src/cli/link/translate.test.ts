@@ -84,7 +84,7 @@ test('L-1: the servers of each client are translated', () => {
       py: server(
         { command: 'python', args: ['-m', 'my_server'], cwd: './server' },
         [],
-        ['its "cwd" is relative, now to the folder of meanwhile.json'],
+        ['its "cwd" is now relative to the folder of meanwhile.json'],
       ),
     },
     opencode: {

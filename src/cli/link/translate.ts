@@ -69,7 +69,7 @@ function entryOf(raw: Raw, text: TextWriter, notes: string[]): Entry | undefined
   if (typeof raw['command'] === 'string') {
     const { command, args, env, cwd, envFile } = raw;
     if (typeof cwd === 'string' && !/^(?:[/\\~]|[A-Za-z]:|\$\{)/.test(cwd)) {
-      notes.push('its "cwd" is relative, now to the folder of meanwhile.json');
+      notes.push('its "cwd" is now relative to the folder of meanwhile.json');
     }
     return {
       command: text(command, true),

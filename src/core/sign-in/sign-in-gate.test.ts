@@ -182,7 +182,7 @@ describe('no sign-in', () => {
     const said = action === 'decline' ? 'declined' : 'cancelled';
     expect(onlyTask(session)).toMatchObject({
       status: 'failed',
-      error: { message: `the request to sign in at login.example was ${said}, and the call was not made` },
+      error: { message: `the request to sign in to login.example was ${said}, and the call was not made` },
     });
     expect(received(core)).toBe(1);
   });

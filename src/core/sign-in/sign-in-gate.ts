@@ -113,11 +113,11 @@ export class SignInGate {
         return undefined;
       }
       if (end === 'late' || (end instanceof NotAnswered && end.status === 'expired')) {
-        withdrawn.abort(new Error('nobody signed in in time'));
-        return `nobody signed in at ${host} in time`;
+        withdrawn.abort(new Error('the sign-in was not completed in time'));
+        return `the sign-in to ${host} was not completed in time`;
       }
-      if (end instanceof Error) return `nobody was asked to sign in at ${host} (${end.message})`;
-      return `the request to sign in at ${host} was ${end['action'] === 'decline' ? 'declined' : 'cancelled'}`;
+      if (end instanceof Error) return `nobody could be asked to sign in to ${host} (${end.message})`;
+      return `the request to sign in to ${host} was ${end['action'] === 'decline' ? 'declined' : 'cancelled'}`;
     } finally {
       for (const each of clean) each();
       // After a stop, the next run of the program uses the answer.

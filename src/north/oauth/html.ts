@@ -34,7 +34,7 @@ export function signInPage({ signIn, visitor, namesPrincipal }: SignInPage): str
 function formFor({ principal, server, issuer }: SignIn, visitor: Visitor): string {
   const host = escape(hostOf(issuer));
   if (visitor === 'the person') {
-    return `<p>Afterwards the calls that wait for ${escape(cleanLine(server))} go on by themselves.</p>
+    return `<p>Afterwards the calls that wait for ${escape(cleanLine(server))} continue by themselves.</p>
 <button name="action" value="continue">Continue to ${host}</button>`;
   }
   return `<p class="mistake" role="alert">You are ${escape(visitor.operator)}. Calls of ${escape(cleanLine(principal))} will use the account that you sign in with, as if it were theirs.</p>

@@ -202,7 +202,7 @@ export class SignInPages {
     const headers = { 'set-cookie': await this.#cookie(state, 0) };
     try {
       const { server } = await accounts.complete(parameters, path);
-      const text = `The calls that waited for ${cleanLine(server)} go on by themselves. You can close this page.`;
+      const text = `The calls that waited for ${cleanLine(server)} continue by themselves. You can close this page.`;
       return { status: 200, html: notePage('You are signed in', text), headers };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
