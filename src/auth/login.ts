@@ -35,7 +35,7 @@ export function createLogins({ issuers, scopes, asks, log }: LoginsParts): Login
   });
   const named = (issuer: string): Login => {
     const found = all.find(({ name }) => name === issuer);
-    if (found === undefined) throw refused(`${cleanLine(issuer)} is not configured for signing in any more`);
+    if (found === undefined) throw refused(`${cleanLine(issuer)} is no longer configured for sign-in`);
     return found;
   };
   return {
@@ -142,7 +142,7 @@ class Login {
       throw refused(`${this.title} answered: ${said}`);
     }
     const code = parameters.get('code');
-    if (code === null || code === '') throw refused(`the answer of ${this.title} has no code`);
+    if (code === null || code === '') throw refused(`the response from ${this.title} has no code`);
     return code;
   }
 

@@ -189,7 +189,7 @@ export class Account implements AccountTokens {
       const scopes = wanted.length === 0 ? 'more scopes' : `the scopes ${wanted.join(' ')}`;
       return {
         then: 'fail',
-        reason: `'${server}' requires ${scopes}, which ${value.issuer} did not grant when it was asked`,
+        reason: `'${server}' requires ${scopes}, which ${value.issuer} did not grant on request`,
       };
     }
     return this.#askToSignIn(challenge, { ...value, stepUps });
@@ -263,7 +263,7 @@ export class Account implements AccountTokens {
       if (await records.claim(tokens, by, CLAIM_MS)) return this.#refresh(tokens, refreshToken, issuer, by);
       if (clock.now() - begun > 2 * CLAIM_MS) {
         const { server } = this.#at;
-        throw new AuthFailure(`the token for '${server}' is being renewed elsewhere, which takes too long`, {
+        throw new AuthFailure(`another gateway takes too long to renew the token for '${server}'`, {
           mayPass: true,
         });
       }
@@ -298,7 +298,7 @@ export class Account implements AccountTokens {
       if (!isClientRefused) throw error;
       const secret = configured?.key ? 'privateKeyFile' : 'clientSecret';
       throw new AuthFailure(
-        `${messageOf(error)}; check clientId and ${secret} in mcpServers.${value.server}.auth: they are not accepted any more`,
+        `${messageOf(error)}; check clientId and ${secret} in mcpServers.${value.server}.auth: they are no longer accepted`,
       );
     }
   }
@@ -338,7 +338,7 @@ export class Account implements AccountTokens {
           continue;
         }
         const fix =
-          'they are kept in memory until the store can be reached; after a restart, somebody may have to sign in again';
+          'the tokens stay in memory until the store can be reached; after a restart, the person may have to sign in again';
         log.error('token_not_stored', { server: value.server, error: messageOf(error), fix });
         this.#unstored = { value, older: tokens };
         return this.#read();

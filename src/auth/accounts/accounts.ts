@@ -191,7 +191,7 @@ class AllAccounts implements Accounts {
         this.#changed(kept.value.owner, server, 'signed_out');
       }
     }
-    throw new AuthFailure(`the tokens for '${server}' are being changed elsewhere; sign out again`, { mayPass: true });
+    throw new AuthFailure(`the tokens for '${server}' are being renewed; sign out again`, { mayPass: true });
   }
 
   /** What is of no use without the tokens. */
@@ -207,7 +207,7 @@ class AllAccounts implements Accounts {
       () => 'revoked',
       (error: unknown) => messageOf(error),
     );
-    const end = (await within(REVOKE_MS, revoking, this.#parts.clock)) ?? 'no answer in time';
+    const end = (await within(REVOKE_MS, revoking, this.#parts.clock)) ?? 'no response in time';
     if (end !== 'revoked') this.#parts.log.warn('token_not_revoked', { server, issuer, error: end });
   }
 

@@ -66,14 +66,14 @@ async function bindToIssuer(
   const bound = first ?? (await records.get('client', id));
   if (bound === undefined) {
     throw new AuthFailure(
-      `it cannot be read which authorization server the client of '${name}' belongs to, because it was stored with another key; ` +
+      `the authorization server of the client for '${name}' is unknown, because its record is encrypted with another key; ` +
         `set mcpServers.${name}.auth.issuer`,
     );
   }
   if (bound.value.issuer !== issuer) {
     throw new AuthFailure(
       `'${name}' names the authorization server ${issuer}, but its client in the config was used with ${bound.value.issuer}; ` +
-        `check that the change is right, and set mcpServers.${name}.auth.issuer`,
+        `check that the change is intended, and set mcpServers.${name}.auth.issuer`,
     );
   }
 }
@@ -105,10 +105,10 @@ export class Clients {
     if (server.registrationEndpoint !== undefined)
       return this.#registered(account, server.registrationEndpoint, wanted);
     const documents = server.takesMetadataDocuments
-      ? ', or set an https publicUrl so that it can read who the gateway is'
+      ? ', or set an https publicUrl so that it can read the metadata document of the gateway'
       : '';
     throw new AuthFailure(
-      `${server.issuer} does not register clients by itself: register one there with the redirect URI ${wanted.redirectUri}, and set ` +
+      `${server.issuer} does not support dynamic client registration: register a client there with the redirect URI ${wanted.redirectUri}, and set ` +
         `mcpServers.${account.server}.auth.clientId${documents}`,
     );
   }
@@ -210,7 +210,7 @@ async function tryToRegister(
   if (response.status !== 201 && response.status !== 200) {
     const refusal = refusalOf(response, said, server.issuer);
     throw new AuthFailure(
-      `${messageOf(refusal)} (the registration of the gateway with the redirect URI ${redirectUri})`,
+      `${messageOf(refusal)} (when registering the gateway with the redirect URI ${redirectUri})`,
       refusal,
     );
   }
@@ -221,10 +221,10 @@ async function tryToRegister(
     client_secret_expires_at: end,
   } = said;
   if (typeof id !== 'string' || id === '')
-    throw new AuthFailure(`${server.issuer} has registered the gateway without a client_id`);
+    throw new AuthFailure(`${server.issuer} registered the gateway without a client_id`);
   const chosen = (['none', 'client_secret_basic', 'client_secret_post'] as const).find((each) => each === given);
   if (chosen === undefined)
-    throw new AuthFailure(`${server.issuer} wants the client to prove who it is in a way that is not supported`);
+    throw new AuthFailure(`${server.issuer} requires a client authentication method that is not supported`);
   const hasSecret = typeof secret === 'string' && secret !== '';
   return {
     client: { id, method: hasSecret ? chosen : 'none', ...(hasSecret && { secret }) },

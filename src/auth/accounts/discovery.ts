@@ -126,7 +126,7 @@ function read(metadata: Record<string, unknown>, expected: string, url: string):
   const { issuer } = metadata;
   // Otherwise one authorization server could speak for another. Only a slash without a path is no difference: URLs are printed so.
   const isSame = issuer === expected || (typeof issuer === 'string' && isRoot(expected) && `${issuer}/` === expected);
-  if (!isSame) throw new AuthFailure(`${url} is that of issuer ${JSON.stringify(issuer)}, not of ${expected}`);
+  if (!isSame) throw new AuthFailure(`${url} is the metadata of issuer ${JSON.stringify(issuer)}, not of ${expected}`);
   const required = (field: string): string => {
     const found = secureUrlIn(metadata, field, url);
     if (found === undefined) throw new AuthFailure(`${url} has no ${field}`);
@@ -165,6 +165,7 @@ const texts = (value: unknown): string[] =>
 async function document(fetch: SafeFetch, url: string): Promise<Record<string, unknown> | undefined> {
   const response = await fetch(url);
   const { status } = response;
-  if (status >= 500 && status !== 502) throw new AuthFailure(`${url} answers with status ${status}`, { mayPass: true });
+  if (status >= 500 && status !== 502)
+    throw new AuthFailure(`${url} responds with status ${status}`, { mayPass: true });
   return status === 200 ? objectIn(response) : undefined;
 }

@@ -26,7 +26,7 @@ export async function loadKeys({ encryptionKey, encryptionKeyFile, store }: KeyS
   if (store === ':memory:') return [randomBytes(KEY_BYTES)];
   if (isPostgresUrl(store)) {
     throw new AuthFailure(
-      'tokens are stored only encrypted, and there is no key: set meanwhile.auth.encryptionKey to the same value at all gateways ' +
+      'tokens are always stored encrypted, and there is no key: set meanwhile.auth.encryptionKey to the same value on all gateways ' +
         '(make one with: openssl rand -base64 32)',
     );
   }
@@ -53,7 +53,7 @@ async function fileBeside(store: string, log: Log): Promise<string> {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST')
       throw new AuthFailure(
-        `no encryption key can be made beside the store: ${messageOf(error)}; set auth.encryptionKey`,
+        `the encryption key cannot be created beside the store: ${messageOf(error)}; set auth.encryptionKey`,
       );
     const { mode } = await stat(file);
     if (process.platform !== 'win32' && (mode & 0o077) !== 0)

@@ -68,9 +68,9 @@ export function assertNotInVain(account: AccountAt, refused: readonly RefusedSig
 
 /** The likely causes, and the command that helps. */
 export const whatToDo = ({ server }: Pick<AccountAt, 'server'>, { resource, scopes }: Omit<Asked, 'issuer'>): string =>
-  `another sign-in would not change that. The token was asked for the resource ${resource} and ` +
+  `another sign-in would not change that. The token was requested for the resource ${resource} and ` +
   `${scopes.length === 0 ? 'no scopes' : `the scopes ${scopes.join(' ')}`}: the server may expect another audience, other scopes, or ` +
-  `another authorization server. When that is corrected, \`meanwhile login ${server}\` tries again`;
+  `another authorization server. After correcting that, run \`meanwhile login ${server}\``;
 
 const idOf = (account: AccountAt): string => digest('refused', ownerOf(account), account.server, account.config.url);
 

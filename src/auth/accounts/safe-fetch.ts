@@ -102,7 +102,7 @@ async function send(
     });
   } catch (error) {
     if (error instanceof AuthFailure) throw error;
-    const why = signal.aborted ? 'no answer in time' : messageOf(error);
+    const why = signal.aborted ? 'no response in time' : messageOf(error);
     throw new AuthFailure(`${shown(url)} cannot be reached: ${why}`, { mayPass: true });
   }
 }
@@ -112,7 +112,7 @@ async function read(response: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > MAX_BYTES) throw new Error(`the answer has more than ${MAX_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new Error(`the response has more than ${MAX_BYTES} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');

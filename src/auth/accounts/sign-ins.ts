@@ -49,7 +49,7 @@ export class SignIns {
     const callback = await this.#shared.redirectUri();
     if (callback === undefined) {
       throw new AuthFailure(
-        `'${server}' requires a sign-in, and people could not come back: this gateway does not listen over HTTP; use \`meanwhile serve\``,
+        `'${server}' requires a sign-in, but the browser could not return: this gateway does not listen over HTTP; use \`meanwhile serve\``,
       );
     }
     const refused = await this.#shared.refused.of(account);
@@ -109,7 +109,7 @@ export class SignIns {
       const put = await records.put(kept.record, { ...value, pending }, kept);
       if (put) return urlOf(value, pending);
     }
-    throw new AuthFailure('the sign-in is being changed elsewhere; try again', { mayPass: true });
+    throw new AuthFailure('the sign-in is being changed by another request; try again', { mayPass: true });
   }
 
   /** The person came back. Whatever comes of it, the same parameters are not accepted a second time. */
@@ -123,7 +123,7 @@ export class SignIns {
       const why = [quoted(error), quoted(parameters.get('error_description'))].filter((part) => part !== '').join(': ');
       throw new AuthFailure(`${value.issuer} did not sign you in: ${why}`, { oauthError: error });
     }
-    if (code === undefined) throw new AuthFailure(`${value.issuer} has sent neither a code nor an error`);
+    if (code === undefined) throw new AuthFailure(`${value.issuer} sent neither a code nor an error`);
     const tokens = await this.#redeem(value, code, pending.verifier);
     const { owner, server, url } = value;
     // The server was removed meanwhile, or the sign-in took too long: nobody could use the tokens, or find them.
@@ -238,7 +238,7 @@ function assertPkce({ server: name, config: { auth } }: AccountAt, { server }: A
   }
   throw new AuthFailure(
     `${server.issuer} does not say that it supports PKCE with S256 (code_challenge_methods_supported), so a stolen code could be used; ` +
-      `if it does support it all the same, set mcpServers.${name}.auth.allowWithoutPkce`,
+      `if it does support PKCE, set mcpServers.${name}.auth.allowWithoutPkce`,
   );
 }
 
@@ -282,15 +282,15 @@ function assertIssuer(
   const isNamed = iss === issuer || (iss === undefined && !authorizationServer.namesItself);
   if (isNamed && new URL(redirectUri).pathname === path) return;
   throw new AuthFailure(
-    `the answer does not come from ${issuer}, where the sign-in began; nothing of it was used. Begin the sign-in again; if this ` +
-      'happens again, somebody may be trying to get at your account',
+    `the response is not from ${issuer}, where the sign-in began, so it was not used. Start the sign-in again; if this ` +
+      'happens again, it may be an attack on your account',
   );
 }
 
 /** A parameter that may be there once. */
 function single(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
-  if (values.length > 1) throw new AuthFailure(`the answer has several parameters '${name}'`);
+  if (values.length > 1) throw new AuthFailure(`the response has several parameters '${name}'`);
   return values[0];
 }
 
@@ -300,4 +300,6 @@ function isEqual(a: string, b: string): boolean {
 }
 
 const over = (): AuthFailure =>
-  new AuthFailure('this sign-in is over, or its link was used already; go back to where you were asked to sign in');
+  new AuthFailure(
+    'this sign-in is over, or its link has already been used; go back to where you were asked to sign in',
+  );

@@ -45,9 +45,9 @@ export async function requestTokens(
   if (response.status !== 200) throw refusalOf(response, said, server.issuer);
   const { access_token: accessToken, token_type: type, refresh_token: refreshToken, expires_in: expires, scope } = said;
   if (typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken))
-    throw new AuthFailure(`${server.issuer} has sent no access token`);
+    throw new AuthFailure(`${server.issuer} sent no access token`);
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer')
-    throw new AuthFailure(`${server.issuer} has sent a token of type ${cleanLine(type)}; only Bearer is supported`);
+    throw new AuthFailure(`${server.issuer} sent a token of type ${cleanLine(type)}; only Bearer is supported`);
   const expiresIn = Number(expires);
   return {
     accessToken,
@@ -134,5 +134,5 @@ export function refusalOf({ status }: SafeResponse, said: Record<string, unknown
   const why = [code ?? `status ${status}`, quoted(said['error_description'])].filter((part) => part !== '').join(': ');
   const mayPass =
     code === undefined ? status >= 500 || status === 429 : ['temporarily_unavailable', 'server_error'].includes(code);
-  return new AuthFailure(`${issuer} refuses: ${why}`, { oauthError: code, mayPass });
+  return new AuthFailure(`${issuer} refused the request: ${why}`, { oauthError: code, mayPass });
 }

@@ -31,5 +31,5 @@ function howToSignIn({ principal, server, issuer, url }: NeededSignIn): string {
   // Without a token, the command signs in for the person at the gateway's machine.
   const gateway = url === undefined ? 'GATEWAY' : new URL(url).origin;
   const as = principal === LOCAL_PRINCIPAL ? '' : ` --url ${gateway} --token TOKEN`;
-  return `you have to sign in at ${hostOf(issuer)} first: ${page}run \`meanwhile login ${server}${as}\``;
+  return `you have to sign in to ${hostOf(issuer)} first: ${page}run \`meanwhile login ${server}${as}\``;
 }

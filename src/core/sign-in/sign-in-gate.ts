@@ -67,8 +67,8 @@ export class SignInGate {
     }
     if (!needsSignIn(outcome)) return outcome;
     const { issuer, scopes } = outcome.signIn;
-    const wanted = scopes.length === 0 ? '' : ` (it wants ${scopes.join(' ')})`;
-    const reason = `the server still refuses the call after ${MAX_SIGN_INS} sign-ins at ${hostOf(issuer)}${wanted}`;
+    const wanted = scopes.length === 0 ? '' : ` (it requires ${scopes.join(' ')})`;
+    const reason = `the server still refuses the call after ${MAX_SIGN_INS} sign-ins to ${hostOf(issuer)}${wanted}`;
     return { kind: 'unreachable', reason, failure: 'no_token' };
   }
 
@@ -109,14 +109,15 @@ export class SignInGate {
       if (end === 'signed in') {
         log.info('signed_in', { server, issuer });
         if (await this.#isOver(id)) await this.#settle(call, id);
-        else withdrawn.abort(new Error('somebody has signed in by another link'));
+        else withdrawn.abort(new Error('the sign-in was completed by another link'));
         return undefined;
       }
       if (end === 'late' || (end instanceof NotAnswered && end.status === 'expired')) {
         withdrawn.abort(new Error('the sign-in was not completed in time'));
         return `the sign-in to ${host} was not completed in time`;
       }
-      if (end instanceof Error) return `nobody could be asked to sign in to ${host} (${end.message})`;
+      if (end instanceof Error)
+        return `the request to sign in to ${host} could not be shown to anyone (${end.message})`;
       return `the request to sign in to ${host} was ${end['action'] === 'decline' ? 'declined' : 'cancelled'}`;
     } finally {
       for (const each of clean) each();
@@ -149,7 +150,7 @@ export class SignInGate {
           mode: 'url',
           elicitationId: id,
           url,
-          message: `${messageFor({ server, issuer, scopes })} The call goes on by itself afterwards.`,
+          message: `${messageFor({ server, issuer, scopes })} The call then continues automatically.`,
         },
         signIn: { id, issuer, scopes },
         callId,
@@ -182,7 +183,7 @@ export class SignInGate {
 
 type AskableSignIn = NeededSignIn & { url: string };
 
-const STOPPED: CallOutcome = { kind: 'lost', reason: 'the call was stopped before anybody signed in' };
+const STOPPED: CallOutcome = { kind: 'lost', reason: 'the call was stopped before the sign-in was completed' };
 
 const isAccepted = (end: Answer | Error | string): boolean =>
   typeof end === 'object' && !(end instanceof Error) && end['action'] === 'accept';

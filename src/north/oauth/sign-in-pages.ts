@@ -68,8 +68,8 @@ class Note extends Error {
 function linkIsOver(): Note {
   return new Note(
     410,
-    'This link is not valid any more',
-    'Somebody has signed in already, or the time is over. If a call still waits, it shows another link.',
+    'This link is no longer valid',
+    'The sign-in is complete, or the link has expired. If a call is still waiting, it shows a new link.',
   );
 }
 
@@ -99,10 +99,10 @@ export class SignInPages {
     const document = METADATA_PATH.exec(path);
     if (document && this.#parts.clientMetadata !== undefined) return this.#metadata(req, document[1]);
     if (path === CALLBACK_PATH || path.startsWith(`${CALLBACK_PATH}/`)) {
-      if (method !== 'GET') throw new Note(405, 'Not possible', 'Authorization servers send browsers here.');
+      if (method !== 'GET') throw new Note(405, 'Not possible', 'Use GET here.');
       return this.#callback(req, path);
     }
-    if (!path.startsWith(START_PATH)) throw new Note(404, 'Nothing here', 'There is no such page.');
+    if (!path.startsWith(START_PATH)) throw new Note(404, 'Page not found', 'This page does not exist.');
     if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
       throw new Note(405, 'Not possible', 'Use GET or POST here.');
     }
@@ -152,7 +152,7 @@ export class SignInPages {
       throw new Note(
         403,
         'Not possible',
-        'This gateway runs without its console, which would know who you are. Ask its operator to turn the console on.',
+        'This gateway runs without its console, so it cannot check who you are. Ask its operator to turn the console on.',
       );
     }
     return { status: 303, html: '', headers: { location: console.signInAddress(startPath(signIn)) } };
@@ -169,8 +169,8 @@ export class SignInPages {
     if (person.operator) return { operator: person.principal };
     throw new Note(
       403,
-      'This is not for you',
-      `You are ${person.principal}, and the calls of somebody else wait for this. If you signed in, they would use your account.`,
+      'This link is not for you',
+      `You are ${person.principal}, and this sign-in is for the calls of another person, which would use your account.`,
     );
   }
 
@@ -196,13 +196,13 @@ export class SignInPages {
       throw new Note(
         403,
         'This browser did not begin the sign-in',
-        'Nothing was done. Open the link that asks you to sign in, and do all of it in one browser.',
+        'Nothing was changed. Open the sign-in link again, and complete the sign-in in the same browser.',
       );
     }
     const headers = { 'set-cookie': await this.#cookie(state, 0) };
     try {
       const { server } = await accounts.complete(parameters, path);
-      const text = `The calls that waited for ${cleanLine(server)} continue by themselves. You can close this page.`;
+      const text = `The calls that waited for ${cleanLine(server)} continue automatically. You can close this page.`;
       return { status: 200, html: notePage('You are signed in', text), headers };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -252,8 +252,8 @@ export class SignInPages {
     const { log, store } = this.#parts.gateway;
     log.error('sign_in_page_failed', { error: messageOf(error) });
     return store.problem === undefined
-      ? new Note(500, 'Something went wrong', 'The log of the gateway says more.')
-      : new Note(503, 'Not now', 'The gateway cannot do this at the moment. Try again.');
+      ? new Note(500, 'Something went wrong', 'The log of the gateway contains details.')
+      : new Note(503, 'Temporarily unavailable', 'The gateway cannot do this at the moment. Try again later.');
   }
 }
 
