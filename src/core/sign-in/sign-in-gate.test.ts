@@ -1,4 +1,4 @@
-/** Calls at a server that wants people to sign in, through a whole core with accounts, servers and a clock of the test. */
+/** Calls to a server that requires a sign-in, through a whole core with scripted accounts, servers and clock. */
 import { describe, expect, test } from 'vitest';
 import {
   type Core,
@@ -23,7 +23,7 @@ interface Play extends Core {
   accounts: ScriptedAccounts;
 }
 
-/** A server that refuses every call of those who have not signed in. */
+/** A server that refuses every call before the sign-in. */
 async function play(
   options: CoreOptions = {},
   accounts = new ScriptedAccounts(),

@@ -1,17 +1,17 @@
-/** The page on which a person begins a sign-in: no scripts, and everything that others say is text. */
+/** The page on which a person starts a sign-in. It has no scripts, and escapes all external text. */
 
 import type { SignIn } from '../../core/ports.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { hostOf } from '../../lib/host-of.ts';
 import { escape, layout } from '../answer/html.ts';
 
-/** Who looks at the page: the person it is for, or an operator. */
+/** The viewer of the page: the person whose calls wait, or an operator. */
 export type Visitor = 'the person' | { operator: string };
 
 export interface SignInPage {
   signIn: SignIn;
   visitor: Visitor;
-  /** Whether the gateway has several principals, so that it matters whose sign-in it is. */
+  /** Whether the gateway has several principals, so that the page names the one whose calls wait. */
   namesPrincipal: boolean;
 }
 
