@@ -1,4 +1,4 @@
-/** Looks whether an authorization server can be used as the configuration says, for `meanwhile doctor`. */
+/** Checks for `meanwhile doctor` whether the gateway can use an authorization server as configured. */
 
 import { GatewayError } from '../core/errors.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -21,7 +21,7 @@ export interface IssuerProblem {
 export interface GatewayUrls {
   /** Where people and clients reach the gateway. */
   publicUrl: string | undefined;
-  /** Where it is reached without that. */
+  /** The address to use without `publicUrl`. */
   listening: string;
 }
 
@@ -36,7 +36,7 @@ export async function examineIssuer(
   try {
     metadata = await discover(issuer);
   } catch (error) {
-    // Without a console, the keys are all that is needed.
+    // With `jwksUrl` and without `console`, the gateway does not need the metadata.
     if (settings.jwksUrl === undefined || settings.console !== undefined) problems.push(metadataProblem(error));
   }
   problems.push(...(await keyProblems(settings, metadata)));
@@ -88,7 +88,7 @@ async function keyProblems(
 ): Promise<IssuerProblem[]> {
   const url = jwksUrl ?? metadata?.jwksUrl;
   if (url === undefined) {
-    // Without metadata, that is the problem already; and who asks about each token needs no keys.
+    // Missing metadata is reported already, and introspection needs no keys.
     if (metadata === undefined || introspection !== undefined) return [];
     return [
       {
@@ -107,7 +107,7 @@ async function keyProblems(
   }
 }
 
-/** Begins a sign-in as a browser would, without a person, and looks how far it gets. */
+/** Starts a sign-in like a browser, without a person, and returns the problems on the way. */
 async function loginProblems(
   settings: IssuerSettings,
   scopes: AuthSettings['scopes'],
@@ -122,7 +122,7 @@ async function loginProblems(
     const { url, pending } = await logins.begin(issuer, redirectUri);
     const refusal = await authorizationProblem(url, redirectUri);
     if (refusal !== undefined) return [refusal];
-    // No issuer has issued this code. It says so only to a client that it knows.
+    // The code is invalid. The issuer reports that only to a client whose credentials it accepts.
     const parameters = new URLSearchParams({ state: pending.state, iss: issuer, code: 'meanwhile-doctor' });
     await logins.complete(pending, parameters);
     return [];
@@ -134,7 +134,7 @@ async function loginProblems(
   }
 }
 
-/** An issuer sends a browser back only if it knows the client and the address. Otherwise it shows an error to the person. */
+/** An issuer redirects the browser back only if it knows the client and the redirect URI. Otherwise it shows an error page. */
 async function authorizationProblem(authorizationUrl: string, redirectUri: string): Promise<IssuerProblem | undefined> {
   const url = new URL(authorizationUrl);
   url.searchParams.set('prompt', 'none');
@@ -155,7 +155,7 @@ async function authorizationProblem(authorizationUrl: string, redirectUri: strin
   if (!location.startsWith(`${redirectUri}?`)) return undefined;
   const said = new URL(location).searchParams;
   const error = said.get('error') ?? '';
-  // That a person has to sign in was to be expected.
+  // The issuer requires a person to sign in, as expected.
   if (error === '' || /^(?:login|interaction|consent|account_selection)_required$/.test(error)) return undefined;
   const fix =
     error === 'invalid_scope'

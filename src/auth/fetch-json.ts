@@ -9,10 +9,10 @@ export interface FetchOptions {
   body?: string;
 }
 
-/** The answer has a status that says no. */
+/** The response has an error status. */
 export class StatusError extends Error {
   readonly status: number;
-  /** `error` in its body, if it is that of an OAuth error. */
+  /** The OAuth error code in the body, if there is one. */
   readonly error: string | undefined;
 
   constructor(status: number, body: unknown) {
@@ -22,7 +22,7 @@ export class StatusError extends Error {
   }
 }
 
-/** The JSON at the URL of an authorization server. Redirects are not followed: credentials might go along. */
+/** Fetches JSON from an authorization server. Does not follow redirects, which could leak credentials. */
 export async function fetchJson(url: string, options: FetchOptions = {}): Promise<unknown> {
   const { headers, ...others } = options;
   const response = await fetch(url, {
@@ -36,7 +36,7 @@ export async function fetchJson(url: string, options: FetchOptions = {}): Promis
   return JSON.parse(text);
 }
 
-/** An error page need not be JSON. */
+/** An error response may not be JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Checks the tokens of one authorization server. */
+/** Verifies the tokens of one authorization server. */
 
 import { createHash } from 'node:crypto';
 import {
@@ -22,25 +22,25 @@ import { discover, type IssuerMetadata } from './metadata.ts';
 import { greatestScope, scopesIn } from './scope.ts';
 import type { AuthSettings, IssuerSettings } from './settings.ts';
 
-/** Only keys that the gateway cannot sign with itself: no `none`, and no secret that is a public key in truth. */
+/** Asymmetric algorithms only: no `none`, and no HMAC, for which a public key could be misused as the secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
-/** How far the clock of an issuer may differ. */
+/** The tolerated difference between the clocks of the issuer and the gateway. */
 const TOLERANCE_MS = 30_000;
-/** How long what introspection says is believed: a token may be revoked. */
+/** How long an introspection response is cached: the token may be revoked meanwhile. */
 const INTROSPECTED_MS = 60_000;
-/** How long a signature is believed: the issuer may have withdrawn its key. To check it again costs no request. */
+/** How long a verified signature is cached: the issuer may withdraw its key. Verifying it again costs no request. */
 const SIGNED_MS = 600_000;
-/** After a failure, the metadata is not asked for again for so long. */
+/** The delay before a failed metadata request is repeated. */
 const RETRY_MS = 5000;
-/** So long an issuer is not asked again about a token that it does not know. */
+/** How long the gateway remembers that the issuer does not know a token. */
 const UNKNOWN_MS = 5000;
-/** How many of those are remembered. */
+/** The limit on remembered unknown tokens. */
 const MAX_UNKNOWN = 10_000;
 
 export interface IssuerParts {
   settings: IssuerSettings;
   scopes: AuthSettings['scopes'];
-  /** Absent if nothing asks for more than the principal. */
+  /** Absent if no access rule or quota uses scopes or claims. */
   readFacts?: FactReader | undefined;
   clock: Clock;
   log: Log;
@@ -55,7 +55,7 @@ export interface Checked {
 export interface ExpectedIdToken {
   clientId: string;
   nonce: string;
-  /** What else it must say. */
+  /** Other claims that the token must have. */
   claims: Readonly<Record<string, string>>;
 }
 
@@ -63,7 +63,7 @@ export class Issuer {
   readonly #parts: IssuerParts;
   readonly #metadata: Kept<IssuerMetadata>;
   readonly #keys: Kept<JWTVerifyGetKey>;
-  /** Tokens that it does not know, by digest, and until when that is believed. */
+  /** Unknown tokens: from digest to the end of the cache time. */
   readonly #unknown = new Map<string, number>();
 
   constructor(parts: IssuerParts) {
@@ -88,13 +88,13 @@ export class Issuer {
     return this.#asked(async () => this.#metadata.get());
   }
 
-  /** Checks a JSON Web Token that says it is of this issuer. */
+  /** Verifies a JSON Web Token that names this issuer. */
   async verifyJwt(token: string): Promise<Checked> {
     const bearer = this.#bearer(await this.#payloadOf(token));
     return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + SIGNED_MS) };
   }
 
-  /** Checks the ID token, which is issued for this client and this attempt only. */
+  /** Verifies an ID token, which must be issued for this client and this sign-in. */
   async verifyIdToken(token: string, expected: ExpectedIdToken): Promise<Bearer> {
     const { clientId, nonce, claims } = expected;
     const payload = await this.#payloadOf(token, { audience: clientId, requiredClaims: ['iss', 'exp', 'sub', 'aud'] });
@@ -131,7 +131,7 @@ export class Issuer {
     }
   }
 
-  /** Asks the issuer about a token; nothing if it does not know it. */
+  /** Asks the issuer about a token; `undefined` if the issuer does not know it. */
   async introspect(token: string): Promise<Checked | undefined> {
     const { introspection, issuer } = this.#parts.settings;
     const digest = createHash('sha256').update(token).digest('base64');
@@ -161,12 +161,12 @@ export class Issuer {
     return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + INTROSPECTED_MS) };
   }
 
-  /** Whether access rules or quotas look for anything in tokens. */
+  /** Whether access rules or quotas use scopes or claims. */
   get readsFacts(): boolean {
     return this.#parts.readFacts !== undefined;
   }
 
-  /** What access rules and quotas look for, in claims and scopes that this issuer has granted. */
+  /** The granted scopes and claims that access rules and quotas use. */
   factsIn(claims: Record<string, unknown>, granted: ReadonlySet<string>): TokenFacts | undefined {
     const { scopes, readFacts } = this.#parts;
     return readFacts?.(claims, scopes === false ? granted : withContained(granted, scopes));
@@ -178,7 +178,7 @@ export class Issuer {
     const { exp, aud } = claims;
     const { [principalClaim]: subject = principalClaim === 'sub' ? programIn(claims) : undefined } = claims;
     const expiresAt = typeof exp === 'number' ? exp * 1000 : Number.NaN;
-    // Introspection need not return the expiry.
+    // An introspection response may lack `exp`.
     const until = Number.isNaN(expiresAt) ? clock.now() + INTROSPECTED_MS : expiresAt;
     if (until + TOLERANCE_MS <= clock.now()) throw refused('it has expired');
     if (typeof subject !== 'string' || subject === '') throw refused(`it has no claim '${principalClaim}'`);
@@ -216,7 +216,7 @@ export class Issuer {
     if (this.#unknown.size > MAX_UNKNOWN && oldest !== undefined) this.#unknown.delete(oldest);
   }
 
-  /** The answer of the issuer; throws if it cannot be reached. */
+  /** Converts any failure to the error that the issuer cannot be reached. */
   async #asked<T>(asking: () => Promise<T>): Promise<T> {
     try {
       return await asking();
@@ -235,7 +235,7 @@ export class Issuer {
   }
 }
 
-/** A program that has a token of its own has no other subject. Its id must not pass for a person of that name. */
+/** The subject of a program's own token, which has no `sub`. The prefix keeps it apart from a person with that name. */
 function programIn({ client_id: id }: Record<string, unknown>): string | undefined {
   return typeof id === 'string' && id !== '' ? `client:${id}` : undefined;
 }
@@ -244,7 +244,7 @@ export function refused(why: string): GatewayError {
   return new GatewayError('TOOL_ERR_UNAUTHORIZED', `the token is not valid: ${why}`);
 }
 
-/** Whether it is not the token that is wrong, but that the keys could not be read. */
+/** Whether the error concerns reading the keys, and not the token. */
 function isAboutKeys(error: unknown): boolean {
   if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return true;
   // jose reports a status other than 200, or a body that is not JSON, with its general error.

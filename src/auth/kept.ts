@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** Asks once and keeps the answer. A failure is kept for a while only: it may pass, but not each token should ask again. */
+/** Caches the result of a request. A failure is cached only for a while, so that not every token repeats the request. */
 export class Kept<T> {
   readonly #ask: () => Promise<T>;
   readonly #clock: Clock;
   readonly #retryMs: number;
   #answer: Promise<T> | undefined;
-  /** When the answer that is kept turned out to be a failure. */
+  /** The time of the failure, if the cached result is one. */
   #failedAt: number | undefined;
 
   constructor(ask: () => Promise<T>, clock: Clock, retryMs: number) {
@@ -16,7 +16,7 @@ export class Kept<T> {
   }
 
   async get(): Promise<T> {
-    // Either way: a clock that was set back must not keep a failure for hours.
+    // Compares the absolute difference, so that a clock that is set back does not keep a failure for hours.
     if (this.#failedAt !== undefined && Math.abs(this.#clock.now() - this.#failedAt) >= this.#retryMs) {
       this.#answer = undefined;
       this.#failedAt = undefined;

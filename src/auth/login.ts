@@ -1,6 +1,6 @@
 /**
- * Signs people in with OpenID Connect: the code flow with PKCE. Nothing is kept here between the two steps. Loaded only where an issuer
- * has `console` in the configuration.
+ * Signs people in with OpenID Connect: the code flow with PKCE. Keeps no state between the two steps. Loaded only if an issuer has
+ * `console` in the configuration.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -35,7 +35,7 @@ export function createLogins({ issuers, scopes, asks, log }: LoginsParts): Login
   });
   const named = (issuer: string): Login => {
     const found = all.find(({ name }) => name === issuer);
-    if (found === undefined) throw refused(`${cleanLine(issuer)} is not configured for signing in any more`);
+    if (found === undefined) throw refused(`${cleanLine(issuer)} is no longer configured for sign-in`);
     return found;
   };
   return {
@@ -71,7 +71,7 @@ class Login {
     const { authorizationUrl, challengeMethods } = await this.#metadata();
     if (authorizationUrl === undefined)
       throw this.#misconfigured('its metadata names no authorization_endpoint with https');
-    // Many issuers that can do it do not say so. The ID token is bound to this attempt by its nonce, too.
+    // Many issuers support PKCE without announcing it. The nonce also binds the ID token to this sign-in.
     if (challengeMethods !== undefined && !challengeMethods.includes('S256')) {
       throw this.#misconfigured('it does not support PKCE with S256');
     }
@@ -127,12 +127,12 @@ class Login {
     return [...new Set(['openid', ...(this.#settings.scopes ?? own)])];
   }
 
-  /** Throws if another issuer may have answered, or another person started the sign-in. */
+  /** Throws if the response may be from another issuer, or if another person started the sign-in. */
   #codeIn(pending: PendingLogin, parameters: URLSearchParams, { namesItself }: IssuerMetadata): string {
     if (parameters.get('state') !== pending.state)
       throw refused('it was started in another window or by another person');
     const named = parameters.get('iss');
-    // Before anything that the answer says is shown: it may be that of another issuer.
+    // Checked before any text of the response is shown, since another issuer may have written it.
     if (named === null ? namesItself : named !== this.name) throw refused(`the response is not from ${this.name}`);
     const error = parameters.get('error');
     if (error !== null) {
@@ -142,7 +142,7 @@ class Login {
       throw refused(`${this.title} answered: ${said}`);
     }
     const code = parameters.get('code');
-    if (code === null || code === '') throw refused(`the answer of ${this.title} has no code`);
+    if (code === null || code === '') throw refused(`the response from ${this.title} has no code`);
     return code;
   }
 
@@ -168,7 +168,7 @@ class Login {
     return answer;
   }
 
-  /** Says who the gateway is, in the headers or among the fields. */
+  /** Adds the client credentials to the returned headers or to the fields. */
   #authenticate(fields: URLSearchParams, { clientAuthMethods }: IssuerMetadata): Record<string, string> {
     const { clientId, clientSecret, clientAuth } = this.#settings;
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -183,23 +183,23 @@ class Login {
     return headers;
   }
 
-  /** The greatest of those that the issuer has granted, wherever it says so; nothing is taken for granted because it was asked for. */
+  /** The greatest scope that the tokens or the response grant. A requested scope is not assumed to be granted. */
   #scopeOf(bearer: Bearer, access: Bearer | undefined, granted: unknown): Scope | undefined {
     if (this.#scopes === false) return bearer.scope;
     return greatestOf([bearer.scope, greatestScope(scopesIn(granted), this.#scopes), access?.scope]);
   }
 
-  /** The access token may be meant for another service, or may not be readable: then it says nothing here. */
+  /** `undefined` if the access token is for another service or cannot be verified. */
   async #accessTokenOf(
     token: string,
     { principal }: Bearer,
     { redirectUri }: PendingLogin,
   ): Promise<Bearer | undefined> {
-    // Nothing asks for it.
+    // Nothing uses the access token.
     if (this.#scopes === false && !this.#issuer.readsFacts) return undefined;
     const { origin } = new URL(redirectUri);
     try {
-      // Only its own issuer is asked about it.
+      // Only its own issuer may see the token.
       const { bearer } = await checkWith([this.#issuer], token);
       const { audiences } = bearer;
       const own = new Set([origin, `${origin}/`, `${origin}/mcp`]);
@@ -215,7 +215,7 @@ class Login {
     try {
       return await this.#issuer.metadata();
     } catch {
-      // The log has the reason already.
+      // The issuer has logged the reason.
       throw this.#unreachable();
     }
   }
@@ -250,5 +250,5 @@ function refused(why: string): GatewayError {
 
 const random = (): string => randomBytes(32).toString('base64url');
 
-/** As in a form (RFC 6749, 2.3.1): spaces are plus signs. */
+/** Encodes text as in a form (RFC 6749, 2.3.1), with plus signs for spaces. */
 const formEncoded = (text: string): string => new URLSearchParams({ text }).toString().slice('text='.length);

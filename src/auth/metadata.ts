@@ -8,20 +8,18 @@ import { fetchJson } from './fetch-json.ts';
 export interface IssuerMetadata {
   jwksUrl: string | undefined;
   introspectionUrl: string | undefined;
-  /** Where a browser is sent to sign in, */
   authorizationUrl: string | undefined;
-  /** where the code that it brings back is exchanged, */
   tokenUrl: string | undefined;
-  /** and where it is sent to sign out. */
+  /** The page to sign out on. */
   endSessionUrl: string | undefined;
-  /** Answers to the browser name the issuer (RFC 9207). */
+  /** Whether authorization responses name the issuer (RFC 9207). */
   namesItself: boolean;
-  /** Absent if it does not say. */
+  /** `undefined` if not announced, like the next list. */
   challengeMethods: string[] | undefined;
   clientAuthMethods: string[] | undefined;
 }
 
-/** Where the metadata may be: with the well-known part before the path, or after it, as OpenID Connect has it. */
+/** The possible URLs of the metadata: with the well-known part before the path or, as in OpenID Connect, after it. */
 export function metadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
@@ -44,7 +42,7 @@ export class MetadataError extends Error {
   }
 }
 
-/** Throws a `MetadataError` if no metadata of this issuer can be found. */
+/** Throws a `MetadataError` if the issuer has no metadata. */
 export async function discover(issuer: string): Promise<IssuerMetadata> {
   const failures: string[] = [];
   let otherIssuer: string | undefined;
@@ -52,7 +50,7 @@ export async function discover(issuer: string): Promise<IssuerMetadata> {
     try {
       const metadata = await fetchJson(url);
       if (!isObject(metadata)) throw new Error('not a JSON object');
-      // Otherwise one issuer could speak for another.
+      // Otherwise one issuer could impersonate another.
       const { issuer: named } = metadata;
       if (named !== issuer) {
         if (typeof named === 'string') otherIssuer ??= named;
@@ -75,7 +73,7 @@ export async function discover(issuer: string): Promise<IssuerMetadata> {
   throw new MetadataError(`no metadata of issuer ${issuer} was found (${failures.join('; ')})`, otherIssuer);
 }
 
-/** Keys that come without https could be anybody's, and tokens that go without it would be read. */
+/** Requires https: without it, keys could be forged and tokens intercepted. */
 function urlIn(metadata: Record<string, unknown>, field: string): string | undefined {
   const { [field]: url } = metadata;
   return typeof url === 'string' && isSecureUrl(url) ? url : undefined;

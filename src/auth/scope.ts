@@ -6,7 +6,7 @@ export function greatestScope(granted: ReadonlySet<string>, names: ScopeNames): 
   return SCOPES.find((scope) => granted.has(names[scope]));
 }
 
-/** The scopes in a claim: most issuers send a string with spaces between them, some a list. */
+/** The scopes in a claim: most issuers send a space-separated string, some a list. */
 export function scopesIn(claim: unknown): Set<string> {
   if (typeof claim === 'string') return new Set(claim.split(/\s+/).filter((scope) => scope !== ''));
   return new Set(Array.isArray(claim) ? claim.filter((scope) => typeof scope === 'string') : []);

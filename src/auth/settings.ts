@@ -1,6 +1,6 @@
 import type { ScopeNames } from '../core/access/scopes.ts';
 
-/** How tokens that only their issuer can read are checked (RFC 7662). */
+/** Token introspection (RFC 7662). */
 export interface IntrospectionSettings {
   /** By default as the metadata of the issuer says. */
   url?: string | undefined;
@@ -16,23 +16,23 @@ export interface LoginSettings {
   clientAuth?: 'basic' | 'post' | undefined;
   /** By default the host name of the issuer. */
   title?: string | undefined;
-  /** Besides `openid`; by default those to use and to answer. */
+  /** Requested besides `openid`; by default the scopes `use` and `answer`. */
   scopes?: readonly string[] | undefined;
   /** More parameters for the authorization endpoint. */
   parameters: Readonly<Record<string, string>>;
-  /** What the ID token must say. */
+  /** Claims that the ID token must have. */
   claims: Readonly<Record<string, string>>;
   sessionMs: number;
 }
 
 export interface IssuerSettings {
   issuer: string;
-  /** Accepted beside the addresses of the gateway. */
+  /** Accepted besides the addresses of the gateway. */
   audiences: readonly string[];
   /** By default as the metadata of the issuer says. */
   jwksUrl?: string | undefined;
   introspection?: IntrospectionSettings | undefined;
-  /** The claim that tells principals apart. */
+  /** The claim that identifies the principal. */
   principalClaim: string;
   /** The claim with the scopes. */
   scopeClaim: string;
@@ -41,6 +41,6 @@ export interface IssuerSettings {
 
 export interface AuthSettings {
   issuers: readonly IssuerSettings[];
-  /** `false`: every valid token may do what its principal may. */
+  /** `false`: tokens need no scopes. */
   scopes: ScopeNames | false;
 }

@@ -1,4 +1,4 @@
-/** Loaded only where the configuration names authorization servers. */
+/** Verifies access tokens. Loaded only if the configuration names authorization servers. */
 
 import { createHash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
@@ -10,12 +10,12 @@ import type { Log } from '../lib/log.ts';
 import { Issuer, refused, type Checked } from './issuer.ts';
 import type { AuthSettings } from './settings.ts';
 
-/** How many tokens are remembered; beyond that, those that were checked first are checked again. */
+/** The limit on cached results; beyond it, the oldest are dropped. */
 const MAX_KNOWN = 10_000;
-/** Longer ones are not read. */
+/** Longer tokens are refused. */
 const MAX_TOKEN_LENGTH = 16_384;
 
-/** `readFacts`: what is kept of a token beside the principal; absent if nothing asks for more. */
+/** `readFacts` extracts the scopes and claims that access rules and quotas use; absent if they use none. */
 export function createIssuers(
   { issuers, scopes }: AuthSettings,
   clock: Clock,
@@ -26,7 +26,7 @@ export function createIssuers(
 }
 
 export function createVerifier(issuers: readonly Issuer[], clock: Clock): TokenVerifier {
-  /** By digest, so that no token is kept. */
+  /** By digest, so that no token stays in memory. */
   const known = new Map<string, Checked>();
   /** Requests with the same new token share one check. */
   const open = new Map<string, Promise<Bearer>>();
@@ -63,7 +63,7 @@ export async function checkWith(issuers: readonly Issuer[], token: string): Prom
     const issuer = issuers.find(({ name }) => name === named);
     if (issuer === undefined) throw refused('its issuer is not one of auth.issuers');
     if (!isAccessToken(token)) throw refused('it is not an access token (`typ` in its header)');
-    // A revoked token is still signed: where the issuer can be asked, it is.
+    // A revoked token still has a valid signature, so introspection is preferred.
     if (!issuer.introspects) return issuer.verifyJwt(token);
     const checked = await issuer.introspect(token);
     if (checked === undefined) throw refused('its issuer does not know it, or it has expired or was revoked');
@@ -78,7 +78,7 @@ export async function checkWith(issuers: readonly Issuer[], token: string): Prom
       const checked = await issuer.introspect(token);
       if (checked !== undefined) return checked;
     } catch (error) {
-      // The token may be of another issuer, which can be asked.
+      // The token may be from another issuer that can be reached.
       if (!(error instanceof GatewayError) || error.code !== 'TOOL_ERR_ISSUER_UNREACHABLE') throw error;
       outage ??= error;
     }
@@ -86,7 +86,7 @@ export async function checkWith(issuers: readonly Issuer[], token: string): Prom
   throw outage ?? refused('no issuer knows it, or it has expired or was revoked');
 }
 
-/** The issuer that a JSON Web Token names, which is not proven yet; nothing if it is another kind of token. */
+/** The issuer that a JSON Web Token names, not verified yet; `undefined` for another kind of token. */
 function issuerIn(token: string): string | undefined {
   try {
     return decodeJwt(token).iss ?? '';
@@ -95,13 +95,13 @@ function issuerIn(token: string): string | undefined {
   }
 }
 
-/** Issuers sign other things with the same keys, such as the tokens with which they log people out; `typ` tells them apart. */
+/** Issuers sign other tokens with the same keys, such as logout tokens; `typ` tells them apart. */
 function isAccessToken(token: string): boolean {
   try {
     const { typ = 'JWT' } = decodeProtectedHeader(token);
     return typeof typ === 'string' && /^(?:application\/)?(?:at\+)?jwt$/i.test(typ);
   } catch {
-    // Not a header that anybody has signed, which is said where the signature is checked.
+    // The header cannot be read; verifying the signature reports that.
     return true;
   }
 }

@@ -1,4 +1,4 @@
-/** The tokens of one account: kept in memory while they are good, renewed by one gateway at a time, asked for again when they are not. */
+/** The tokens of one account: cached in memory while they are valid, renewed by one gateway at a time, and replaced by a new sign-in. */
 
 import { randomUUID } from 'node:crypto';
 import type { AccountAt, AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports.ts';
@@ -21,30 +21,30 @@ import { includesAll, scopesIn } from './scopes.ts';
 import type { SignIns } from './sign-ins.ts';
 import { requestTokens, type IssuedTokens, type OAuthClient } from './token-endpoint.ts';
 
-/** How long what was read is believed, in case that news of a change were lost. */
+/** How long tokens read from the store are cached, in case a notification of a change was lost. */
 const BELIEVED_MS = 30_000;
-/** Tokens are renewed so long before they expire, or when a fifth of their time is left. */
+/** Tokens are renewed this long before they expire, or when a fifth of their lifetime is left. */
 const AHEAD_MS = 60_000;
 const AHEAD_PART = 0.2;
-/** A token that expires sooner might not be valid any more when it arrives. */
+/** A token that expires sooner may have expired when it arrives. */
 const LEAST_MS = 5000;
-/** A token that was issued so recently, and is refused, would be refused again if it were renewed. */
+/** If the server refuses a token this soon after it was issued, it would also refuse a renewed one. */
 const FRESH_MS = 30_000;
 /** Longer than any request for a token takes. */
 const CLAIM_MS = 30_000;
 const POLL_MS = 100;
 const STORE_ATTEMPTS = 3;
 const STORE_RETRY_MS = 300;
-/** How often people are asked to grant more. */
+/** How often people are asked to grant more scopes within the window. */
 const MAX_STEP_UPS = 3;
 const STEP_UP_WINDOW_MS = 3_600_000;
 
-/** These say that the authorization server does not accept the client. */
+/** Error codes for a client that the authorization server does not accept. */
 const CLIENT_REFUSED = new Set(['invalid_client', 'unauthorized_client']);
 
 type Tokens = Kept<'tokens'>;
 
-/** Who has issued tokens, and who the gateway is there if the config says so. */
+/** The issuer of tokens, and the client of the config for it, if there is one. */
 interface IssuerOf {
   fetch: SafeFetch;
   server: AuthorizationServer;
@@ -56,12 +56,12 @@ export class Account implements AccountTokens {
   readonly #shared: Shared;
   readonly #signIns: SignIns;
   readonly #id: string;
-  /** What was read last; nothing if that has to be done again. */
+  /** The tokens that were last read; `undefined` if they must be read again. */
   #known: { tokens: Tokens | undefined; readAt: number } | undefined;
-  /** Issued in place of older ones, but not stored yet: the store could not be reached. */
+  /** Renewed tokens that are not stored yet, because the store could not be reached. */
   #unstored: { value: TokensRecord; older: Tokens } | undefined;
   #renewing: { stale: string; renewal: Promise<Tokens | undefined> } | undefined;
-  /** Requests that are refused at the same time share the consequences. */
+  /** Requests that are refused at the same time share one outcome. */
   readonly #refusals = new Map<string, Promise<AfterRefusal>>();
 
   constructor(at: AccountAt, shared: Shared, signIns: SignIns) {
@@ -71,12 +71,12 @@ export class Account implements AccountTokens {
     this.#id = tokensId(ownerOf(at), at.server, at.config.url);
   }
 
-  /** Whether nothing would be lost with it. */
+  /** Whether the account can be dropped from memory without loss. */
   get isIdle(): boolean {
     return this.#renewing === undefined && this.#refusals.size === 0 && this.#unstored === undefined;
   }
 
-  /** They may have changed. */
+  /** Called when the stored tokens may have changed. */
   forget(): void {
     this.#known = undefined;
   }
@@ -91,7 +91,7 @@ export class Account implements AccountTokens {
     const left = leftOf(value, now);
     if (left > aheadOf(value)) return value.accessToken;
     if (left <= LEAST_MS) return this.#currentRead();
-    // It is still good: nobody has to wait for the next one.
+    // The token is still valid, so the request does not wait for the next one.
     if (value.refreshToken !== undefined) this.#renewAhead(tokens);
     return value.accessToken;
   }
@@ -168,7 +168,7 @@ export class Account implements AccountTokens {
     return { then: 'sign_in', signIn: await this.#signIns.begin(this.#at, { challenge, stepUpFrom }) };
   }
 
-  /** The server wants scopes that the token does not have. */
+  /** Handles a server that requires scopes which the token lacks. */
   async #stepUp(
     tokens: Tokens | undefined,
     token: string | undefined,
@@ -180,7 +180,7 @@ export class Account implements AccountTokens {
       return { then: 'fail', reason: `'${server}' does not allow this${saying(challenge)}` };
     if (tokens === undefined) return this.#askToSignIn(challenge);
     const { value } = tokens;
-    // Somebody has granted more meanwhile.
+    // The person has granted more scopes meanwhile.
     if (value.accessToken !== token && includesAll(value.scopes, wanted)) return { then: 'retry' };
     const since = this.#shared.clock.now() - STEP_UP_WINDOW_MS;
     const stepUps = value.stepUps.filter((at) => at > since);
@@ -189,20 +189,20 @@ export class Account implements AccountTokens {
       const scopes = wanted.length === 0 ? 'more scopes' : `the scopes ${wanted.join(' ')}`;
       return {
         then: 'fail',
-        reason: `'${server}' requires ${scopes}, which ${value.issuer} did not grant when it was asked`,
+        reason: `'${server}' requires ${scopes}, which ${value.issuer} did not grant on request`,
       };
     }
     return this.#askToSignIn(challenge, { ...value, stepUps });
   }
 
-  /** A server may have moved to another authorization server, which then must not get what the first one has issued. */
+  /** A server may have moved to another authorization server, which must not get the tokens of the first one. */
   async #isStillIssuer(issuer: string, challenge: AuthChallenge): Promise<boolean> {
     const { server, config } = this.#at;
     try {
       const fetch = await this.#shared.fetchFor(server, config);
       return mayBeIssuer(await discoverResource(fetch, config.url, challenge), issuer);
     } catch (error) {
-      // Not known now: the tokens still go to nobody but their issuer.
+      // Unknown at the moment. That is safe, since the refresh token goes only to its issuer.
       if (error instanceof AuthFailure && error.mayPass) return true;
       throw error;
     }
@@ -215,7 +215,7 @@ export class Account implements AccountTokens {
     return tokens;
   }
 
-  /** Tokens that could not be stored when they were issued count until they are stored, or somebody has changed the stored ones. */
+  /** Tokens that could not be stored are used until they are stored or the stored ones have changed. */
   async #storeLate(): Promise<Tokens | undefined> {
     const unstored = this.#unstored;
     if (unstored === undefined) return undefined;
@@ -223,7 +223,7 @@ export class Account implements AccountTokens {
     try {
       await this.#put(value, older);
     } catch {
-      // It was reported when they were issued.
+      // The failure was logged when the tokens were issued.
       return { value, record: older.record };
     }
     if (this.#unstored === unstored) this.#unstored = undefined;
@@ -236,7 +236,7 @@ export class Account implements AccountTokens {
     return this.#shared.records.put(key, value, older);
   }
 
-  /** The tokens after these; `undefined` if a person has to sign in again. Throws if that is not known now. */
+  /** Returns renewed tokens; `undefined` if a person has to sign in again. Throws if that is unknown at the moment. */
   async #renew(tokens: Tokens): Promise<Tokens | undefined> {
     const stale = tokens.value.accessToken;
     if (this.#renewing?.stale !== stale) {
@@ -248,7 +248,7 @@ export class Account implements AccountTokens {
     return this.#renewing.renewal;
   }
 
-  /** One gateway has the claim and renews; the others wait for what it stores. */
+  /** One gateway claims the record and renews; the others wait for the tokens that it stores. */
   async #renewOnce(stale: string): Promise<Tokens | undefined> {
     const { clock, records } = this.#shared;
     const by = randomUUID();
@@ -258,12 +258,12 @@ export class Account implements AccountTokens {
       if (tokens === undefined || tokens.value.accessToken !== stale) return tokens;
       const { refreshToken } = tokens.value;
       if (refreshToken === undefined) return undefined;
-      // Before the claim, which has to last only for one request then.
+      // Discovers the issuer before the claim, so that the claim covers only one request.
       issuer ??= await this.#issuerOf(tokens.value);
       if (await records.claim(tokens, by, CLAIM_MS)) return this.#refresh(tokens, refreshToken, issuer, by);
       if (clock.now() - begun > 2 * CLAIM_MS) {
         const { server } = this.#at;
-        throw new AuthFailure(`the token for '${server}' is being renewed elsewhere, which takes too long`, {
+        throw new AuthFailure(`another gateway takes too long to renew the token for '${server}'`, {
           mayPass: true,
         });
       }
@@ -298,12 +298,12 @@ export class Account implements AccountTokens {
       if (!isClientRefused) throw error;
       const secret = configured?.key ? 'privateKeyFile' : 'clientSecret';
       throw new AuthFailure(
-        `${messageOf(error)}; check clientId and ${secret} in mcpServers.${value.server}.auth: they are not accepted any more`,
+        `${messageOf(error)}; check clientId and ${secret} in mcpServers.${value.server}.auth: they are no longer accepted`,
       );
     }
   }
 
-  /** The client of the config, whose secret may have changed since the sign-in; `undefined` if the tokens were issued to another one. */
+  /** The client of the config, whose secret may have changed since the sign-in; `undefined` if the tokens belong to another client. */
   async #configuredClient(
     server: AuthorizationServer,
     { client, issuer }: TokensRecord,
@@ -321,14 +321,14 @@ export class Account implements AccountTokens {
       : discoverAuthorizationServer(fetch, issuer);
   }
 
-  /** They were issued, and the earlier ones may be of no use from now on. */
+  /** Retries, because the previous refresh token may already be invalid. */
   async #store(tokens: Tokens, value: TokensRecord): Promise<Tokens | undefined> {
     const { clock, log } = this.#shared;
     for (let attempt = 1; ; attempt += 1) {
       try {
         const stored = await this.#put(value, tokens);
         this.#unstored = undefined;
-        // Somebody has signed in or out meanwhile, which counts.
+        // A sign-in or sign-out happened meanwhile and takes precedence.
         if (stored === undefined) return await this.#read();
         this.#known = { tokens: stored, readAt: clock.now() };
         return stored;
@@ -338,7 +338,7 @@ export class Account implements AccountTokens {
           continue;
         }
         const fix =
-          'they are kept in memory until the store can be reached; after a restart, somebody may have to sign in again';
+          'the tokens stay in memory until the store can be reached; after a restart, the person may have to sign in again';
         log.error('token_not_stored', { server: value.server, error: messageOf(error), fix });
         this.#unstored = { value, older: tokens };
         return this.#read();
@@ -346,7 +346,7 @@ export class Account implements AccountTokens {
     }
   }
 
-  /** Deletes them, unless there are newer ones, or another gateway is about to get some. */
+  /** Deletes the tokens, unless there are newer ones or another gateway has claimed them. */
   async #end(tokens: Tokens, error: AuthFailure, by: string): Promise<Tokens | undefined> {
     const { records, log, clients } = this.#shared;
     const { server, owner, url, issuer, client, redirectUri } = tokens.value;

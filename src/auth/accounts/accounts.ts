@@ -1,4 +1,4 @@
-/** The accounts of principals at servers that authorize their clients. Loaded when the first server asks for it. */
+/** The accounts of principals on servers that require a sign-in. Loaded when the first server requires one. */
 
 import type {
   Accounts,
@@ -37,42 +37,42 @@ export interface AccountsParts {
   keys: KeySettings;
   /** The servers of the config file. */
   servers: ReadonlyMap<string, ServerConfig>;
-  /** Where servers of clients may be. */
+  /** The addresses allowed for servers that clients add. */
   addServerAddresses: AllowedAddresses;
-  /** Where people come back to; `undefined` if the gateway does not listen. */
+  /** Where the browser returns after a sign-in; `undefined` if the gateway does not listen. */
   redirectUri: () => string | undefined | Promise<string | undefined>;
   publicUrl?: string | undefined;
   clock: Clock;
   log: Log;
 }
 
-/** How many accounts are kept in memory; others are read again. */
+/** The limit on accounts in memory; others are read again. */
 const MAX_ACCOUNTS = 10_000;
-/** How often a gateway looks whether somebody has signed in elsewhere, in case that news of it were lost. */
+/** How often the gateway checks for sign-ins completed on other gateways, in case a notification was lost. */
 const LOOK_MS = 5000;
-/** How often it is tried to delete tokens that are renewed at the same time. */
+/** How often to try to delete tokens that are renewed at the same time. */
 const SIGN_OUT_ATTEMPTS = 5;
-/** An authorization server that does not answer must not hold up a person who signs out. */
+/** An authorization server that does not respond must not delay a sign-out any longer. */
 const REVOKE_MS = 10_000;
 
 interface KnownAccount {
   account: Account | ProgramAccount;
   owner: string;
   server: string;
-  /** Those that use it here. */
+  /** The principals that use the account on this gateway. */
   principals: Set<string>;
 }
 
 type Watcher = (principal: string, server: string) => void;
 
-/** Whose tokens go: those of one principal or of everybody, with a URL only those for the server there. */
+/** Selects tokens to delete: of one principal or of all; with a URL, only those for the server at that URL. */
 interface Forgotten {
   principal?: string;
   server: string;
   url?: string;
 }
 
-/** The URL is encrypted there. */
+/** The store cannot filter by URL, which is encrypted. */
 const forStore = ({ url: _url, ...account }: Forgotten): Omit<Forgotten, 'url'> => account;
 
 export function createAccounts(parts: AccountsParts): Accounts {
@@ -86,7 +86,7 @@ class AllAccounts implements Accounts {
   readonly #signIns: SignIns;
   readonly #accounts = new Map<string, KnownAccount>();
   readonly #watchers = new Set<Watcher>();
-  /** Sign-ins that began here, and that may end at another gateway. */
+  /** Sign-ins that began on this gateway and may end on another. */
   readonly #waiting = new Map<string, { owner: string; server: string; expiresAt: number }>();
   #stopLooking: (() => void) | undefined;
   #sealer: Promise<Sealer> | undefined;
@@ -116,7 +116,7 @@ class AllAccounts implements Accounts {
 
   tokens(at: AccountAt): AccountTokens {
     const { server, config } = at;
-    // An account that is configured otherwise is another one.
+    // A different configuration makes a different account.
     const key = JSON.stringify([ownerOf(at), server, config.url, config.auth, config.headers]);
     return {
       current: () => this.#account(key, at).current(),
@@ -167,7 +167,7 @@ class AllAccounts implements Accounts {
 
   async forgetServer(server: string, url: string, principal?: string): Promise<void> {
     const account = { server, url, ...(principal !== undefined && { principal }) };
-    // Otherwise somebody could still sign in.
+    // Otherwise a waiting sign-in could still be completed.
     for (const kept of await this.#records.list('sign_in', forStore(account)))
       if (kept.value.url === url) await this.#records.drop(kept);
     const dropped = await this.#dropTokens(account);
@@ -185,36 +185,36 @@ class AllAccounts implements Accounts {
       const found = (await this.#records.list('tokens', forStore(account))).filter(isMeant);
       if (found.length === 0) return dropped;
       for (const kept of found) {
-        // One that was renewed meanwhile is found the next time.
+        // The next attempt finds tokens that were renewed meanwhile.
         if (!(await this.#records.drop(kept))) continue;
         dropped.push(kept.value);
         this.#changed(kept.value.owner, server, 'signed_out');
       }
     }
-    throw new AuthFailure(`the tokens for '${server}' are being changed elsewhere; sign out again`, { mayPass: true });
+    throw new AuthFailure(`the tokens for '${server}' are being renewed; sign out again`, { mayPass: true });
   }
 
-  /** What is of no use without the tokens. */
+  /** Deletes the records that are useless without the tokens. */
   async #forgetRest(account: Forgotten): Promise<void> {
     await this.#shared.refused.forget(account);
     await this.#shared.clients.dropUnused(account.server);
   }
 
-  /** The tokens are deleted already: if this fails, nobody uses them any more. */
+  /** Only logs a failure: the tokens are already deleted, so the gateway no longer uses them. */
   async #revoke(tokens: TokensRecord): Promise<void> {
     const { server, issuer } = tokens;
     const revoking = this.#revokeAt(tokens).then(
       () => 'revoked',
       (error: unknown) => messageOf(error),
     );
-    const end = (await within(REVOKE_MS, revoking, this.#parts.clock)) ?? 'no answer in time';
+    const end = (await within(REVOKE_MS, revoking, this.#parts.clock)) ?? 'no response in time';
     if (end !== 'revoked') this.#parts.log.warn('token_not_revoked', { server, issuer, error: end });
   }
 
   async #revokeAt({ server, url, issuer, client, refreshToken, accessToken }: TokensRecord): Promise<void> {
     const fetch = await this.#fetchFor(server, { url });
     const authorizationServer = await discoverAuthorizationServer(fetch, issuer);
-    // With the refresh token, the access tokens made of it end, too.
+    // Revoking the refresh token also revokes its access tokens.
     const token =
       refreshToken === undefined
         ? { value: accessToken, hint: 'access_token' as const }
@@ -238,7 +238,7 @@ class AllAccounts implements Accounts {
     return known.account;
   }
 
-  /** What is known of them is read again, and those who wait for a sign-in are told of it. */
+  /** Drops the cached tokens, and notifies the watchers of a sign-in. */
   #changed(owner: string, server: string, what: TokensChange): void {
     const principals = new Set(owner === EVERYBODY ? [] : [owner]);
     for (const known of this.#accounts.values()) {
@@ -252,7 +252,7 @@ class AllAccounts implements Accounts {
     for (const principal of principals) for (const watcher of this.#watchers) watcher(principal, server);
   }
 
-  /** Where several gateways share a store, another one may complete it. */
+  /** If several gateways share a store, another one may complete the sign-in. */
   #waitFor(at: AccountAt, { id, server, expiresAt }: SignIn): void {
     if (this.#parts.store.cluster === undefined) return;
     this.#waiting.set(id, { owner: ownerOf(at), server, expiresAt });
@@ -282,7 +282,7 @@ class AllAccounts implements Accounts {
   async #loadSealer(): Promise<Sealer> {
     this.#sealer ??= loadKeys(this.#parts.keys, this.#parts.log).then(createSealer);
     this.#sealer.catch(() => {
-      // The next caller tries again: the file may be there by then.
+      // The next caller tries again: the key file may exist by then.
       this.#sealer = undefined;
     });
     return this.#sealer;

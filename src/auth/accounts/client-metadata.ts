@@ -1,16 +1,16 @@
-/** What the gateway says of itself as a client of authorization servers. */
+/** The metadata of the gateway as an OAuth client. */
 
 import { isSecureUrl } from '../../lib/secure-url.ts';
 
-/** Where the document of the gateway is, and that for one issuer: `/oauth/client-metadata/<segment>.json`. */
+/** The path of the metadata document; for a single issuer `/oauth/client-metadata/<segment>.json`. */
 const METADATA_PATH = '/oauth/client-metadata';
-/** Where people come back to from an authorization server; from one that does not name itself, to `/oauth/callback/<segment>`. */
+/** The redirect path; for an authorization server that does not name itself, `/oauth/callback/<segment>`. */
 export const CALLBACK_PATH = '/oauth/callback';
 
 export const CLIENT_NAME = 'Meanwhile';
 export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 
-/** The client ID metadata document, which authorization servers read at `<publicUrl>/oauth/client-metadata.json`; with a segment, that for one issuer. */
+/** The client ID metadata document at `<publicUrl>/oauth/client-metadata.json`; with a segment, the one for a single issuer. */
 export function clientMetadata(publicUrl: string, segment?: string): Record<string, unknown> {
   const base = publicUrl.replace(/\/$/, '');
   return {
@@ -25,7 +25,7 @@ export function clientMetadata(publicUrl: string, segment?: string): Record<stri
   };
 }
 
-/** The URL of the document; nothing if authorization servers could not read it, or would not believe it. */
+/** The URL of the document; `undefined` if authorization servers could not read or would not trust it. */
 export function clientMetadataUrl(publicUrl: string | undefined, segment?: string): string | undefined {
   if (publicUrl === undefined || !publicUrl.startsWith('https://') || !isSecureUrl(publicUrl)) return undefined;
   return metadataUrl(publicUrl.replace(/\/$/, ''), segment);
@@ -37,7 +37,7 @@ const metadataUrl = (base: string, segment: string | undefined): string =>
 export const withSegment = (address: string, segment: string | undefined): string =>
   segment === undefined ? address : `${address}/${segment}`;
 
-/** A program on the machine of its user, if people come back to that machine. */
+/** `native` if the browser returns to the machine of its user. */
 export function applicationType(redirectUri: string): 'native' | 'web' {
   const { protocol, hostname } = new URL(redirectUri);
   return protocol === 'http:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname) ? 'native' : 'web';

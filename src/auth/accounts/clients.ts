@@ -1,4 +1,4 @@
-/** Who the gateway is for an authorization server: registered before, by a document, or registered on the spot. */
+/** The OAuth client that the gateway uses: from the config, with a metadata document, or registered dynamically. */
 
 import type { AccountAt } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -21,12 +21,12 @@ interface Wanted {
   fetch: SafeFetch;
   server: AuthorizationServer;
   redirectUri: string;
-  /** At the end of the redirect URI and of the address of the document, if they are for this issuer alone. */
+  /** The end of the redirect URI and of the document's URL, if they are for this issuer only. */
   segment?: string | undefined;
   scopes: readonly string[];
 }
 
-/** A registration for one server. Another server must not get the scopes of this one with it, so it has a registration of its own. */
+/** A registration for one server. Each server has its own, so that it cannot get the scopes of another. */
 interface Registration {
   issuer: string;
   redirectUri: string;
@@ -35,10 +35,10 @@ interface Registration {
 }
 
 const DEFAULT_ALGORITHM = 'RS256';
-/** So long, people who sign in use the same registration. Tokens that were issued to it do not need it. */
+/** How long new sign-ins use the same registration. Existing tokens work without it. */
 const REGISTRATION_MS = 90 * 86_400_000;
 
-/** The client that the config names for a server; `undefined` if it names none. Throws if it is for another authorization server. */
+/** The client in the config of a server; `undefined` if there is none. Throws if it belongs to another authorization server. */
 export async function configuredClient(
   records: AccountRecords,
   { server: name, config: { auth, url } }: AccountAt,
@@ -55,7 +55,7 @@ export async function configuredClient(
   return { id, secret, method: isPost ? 'client_secret_post' : 'client_secret_basic' };
 }
 
-/** A server must not get the credentials by naming another authorization server: they belong to the one that it named first. */
+/** Binds the credentials to the issuer that the server names first, so that it cannot steal them by naming another one. */
 async function bindToIssuer(
   records: AccountRecords,
   { name, url, clientId }: { name: string; url: string; clientId: string },
@@ -66,21 +66,21 @@ async function bindToIssuer(
   const bound = first ?? (await records.get('client', id));
   if (bound === undefined) {
     throw new AuthFailure(
-      `it cannot be read which authorization server the client of '${name}' belongs to, because it was stored with another key; ` +
+      `the authorization server of the client for '${name}' is unknown, because its record is encrypted with another key; ` +
         `set mcpServers.${name}.auth.issuer`,
     );
   }
   if (bound.value.issuer !== issuer) {
     throw new AuthFailure(
       `'${name}' names the authorization server ${issuer}, but its client in the config was used with ${bound.value.issuer}; ` +
-        `check that the change is right, and set mcpServers.${name}.auth.issuer`,
+        `check that the change is intended, and set mcpServers.${name}.auth.issuer`,
     );
   }
 }
 
 /**
- * An authorization server that does not name itself in its responses gets a redirect URI of its own, so that another one cannot pass a
- * response of it off as its own (RFC 9700, 4.4.2). A client that was registered by hand has the redirect URI that its operator entered.
+ * An authorization server that does not name itself in its responses gets its own redirect URI, so that another one cannot present such
+ * a response as its own (RFC 9700, 4.4.2). A client that was registered by hand has the redirect URI that its operator entered.
  */
 export function segmentFor({ config: { auth } }: AccountAt, server: AuthorizationServer): string | undefined {
   const isByHand = auth && (auth.clientId !== undefined || auth.clientMetadataUrl !== undefined);
@@ -105,21 +105,21 @@ export class Clients {
     if (server.registrationEndpoint !== undefined)
       return this.#registered(account, server.registrationEndpoint, wanted);
     const documents = server.takesMetadataDocuments
-      ? ', or set an https publicUrl so that it can read who the gateway is'
+      ? ', or set an https publicUrl so that it can read the metadata document of the gateway'
       : '';
     throw new AuthFailure(
-      `${server.issuer} does not register clients by itself: register one there with the redirect URI ${wanted.redirectUri}, and set ` +
+      `${server.issuer} does not support dynamic client registration: register a client there with the redirect URI ${wanted.redirectUri}, and set ` +
         `mcpServers.${account.server}.auth.clientId${documents}`,
     );
   }
 
-  /** The authorization server does not know this client any more. */
+  /** Called when the authorization server no longer knows this client. */
   async forget({ client, ...registration }: Registration & { client: OAuthClient }): Promise<void> {
     const kept = await this.#parts.records.get('client', registrationId(registration));
     if (kept?.value.client?.id === client.id) await this.#parts.records.drop(kept);
   }
 
-  /** Deletes the registrations for a server that neither tokens nor sign-ins use any more. */
+  /** Deletes the registrations for a server that no tokens or sign-ins use. */
   async dropUnused(server: string): Promise<void> {
     const { records } = this.#parts;
     const registrations = await records.list('client', { server });
@@ -146,7 +146,7 @@ export class Clients {
     const keepUntil = Math.min(secretExpiresAt ?? Infinity, clock.now() + REGISTRATION_MS);
     const record = { kind: 'client' as const, id, principal: '', server: name, keepUntil };
     const put = await records.put(record, { issuer: server.issuer, client, scopes: all }, kept ?? 'none');
-    // Another gateway was faster, or the record is one that cannot be opened.
+    // Another gateway was faster, or the stored record cannot be decrypted.
     if (put === undefined) {
       const other = usable(await records.get('client', id), scopes);
       if (other) return other;
@@ -159,7 +159,7 @@ export class Clients {
 const registrationId = ({ issuer, redirectUri, server, url }: Registration): string =>
   digest('client', issuer, redirectUri, server, url);
 
-/** Some authorization servers let a client have only the scopes that it was registered for. */
+/** Some authorization servers grant a client only the scopes that it registered for. */
 function usable(kept: Kept<'client'> | undefined, scopes: readonly string[]): OAuthClient | undefined {
   return kept?.value.client && includesAll(kept.value.scopes ?? [], scopes) ? kept.value.client : undefined;
 }
@@ -181,7 +181,7 @@ async function register(endpoint: string, wanted: Wanted): Promise<Registered> {
   try {
     return await tryToRegister(endpoint, wanted, scopes);
   } catch (error) {
-    // Scopes that clients must not be registered for, perhaps.
+    // The authorization server may not allow clients to register for these scopes.
     if (!(error instanceof AuthFailure) || error.mayPass || scopes.length === 0) throw error;
     return tryToRegister(endpoint, wanted, []);
   }
@@ -210,7 +210,7 @@ async function tryToRegister(
   if (response.status !== 201 && response.status !== 200) {
     const refusal = refusalOf(response, said, server.issuer);
     throw new AuthFailure(
-      `${messageOf(refusal)} (the registration of the gateway with the redirect URI ${redirectUri})`,
+      `${messageOf(refusal)} (when registering the gateway with the redirect URI ${redirectUri})`,
       refusal,
     );
   }
@@ -221,10 +221,10 @@ async function tryToRegister(
     client_secret_expires_at: end,
   } = said;
   if (typeof id !== 'string' || id === '')
-    throw new AuthFailure(`${server.issuer} has registered the gateway without a client_id`);
+    throw new AuthFailure(`${server.issuer} registered the gateway without a client_id`);
   const chosen = (['none', 'client_secret_basic', 'client_secret_post'] as const).find((each) => each === given);
   if (chosen === undefined)
-    throw new AuthFailure(`${server.issuer} wants the client to prove who it is in a way that is not supported`);
+    throw new AuthFailure(`${server.issuer} requires a client authentication method that is not supported`);
   const hasSecret = typeof secret === 'string' && secret !== '';
   return {
     client: { id, method: hasSecret ? chosen : 'none', ...(hasSecret && { secret }) },

@@ -1,4 +1,4 @@
-/** What a server and its authorization server say about authorization (RFC 9728, RFC 8414, OpenID Connect Discovery). */
+/** Discovery of a server's authorization metadata (RFC 9728, RFC 8414, OpenID Connect Discovery). */
 
 import type { AuthChallenge } from '../../core/ports.ts';
 import { isSecureUrl } from '../../lib/secure-url.ts';
@@ -8,9 +8,9 @@ import { objectIn, type SafeFetch } from './safe-fetch.ts';
 
 /** A server as the resource that tokens are issued for. */
 export interface Resource {
-  /** Goes into every request for a token, exactly so. */
+  /** Sent unchanged with every token request. */
   resource: string;
-  /** The authorization servers that it names; `undefined` if it does not say. */
+  /** The authorization servers that the server names; `undefined` if it names none. */
   issuers: readonly string[] | undefined;
   scopes: readonly string[];
 }
@@ -22,27 +22,27 @@ export interface AuthorizationServer {
   registrationEndpoint: string | undefined;
   revocationEndpoint: string | undefined;
   scopes: readonly string[];
-  /** How clients prove who they are; `undefined` if it does not say. */
+  /** The supported client authentication methods; `undefined` if not announced. */
   authMethods: readonly string[] | undefined;
-  /** Whether it says that it checks PKCE with SHA-256. */
+  /** Whether it announces PKCE with S256. */
   hasPkce: boolean;
-  /** Whether its responses name it. */
+  /** Whether its responses contain `iss`. */
   namesItself: boolean;
-  /** Whether clients may be known by the URL of a document. */
+  /** Whether it supports client ID metadata documents. */
   takesMetadataDocuments: boolean;
-  /** Nothing says that there is one. */
+  /** Set if no metadata was found, and the default endpoints are assumed. */
   isAssumed?: true;
 }
 
 const RESOURCE_WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** The server's URL as tokens name it: without a fragment, and without a slash where there is no path. */
+/** The server's URL as a resource indicator: without a fragment, and without a slash if there is no path. */
 export function resourceOf(serverUrl: string): string {
   const { origin, pathname, search } = new URL(serverUrl);
   return `${origin}${pathname === '/' && search === '' ? '' : pathname}${search}`;
 }
 
-/** The URL in the challenge first, then the well-known ones: with the path of the server, and at the root. */
+/** First the URL in the challenge, then the well-known URLs with the path of the server and at the root. */
 function resourceMetadataUrls(serverUrl: string, { resourceMetadata }: Partial<AuthChallenge>): string[] {
   const { origin, pathname, search } = new URL(serverUrl);
   const path = pathname.replace(/\/$/, '');
@@ -75,7 +75,7 @@ export async function discoverResource(
   return { resource: resourceOf(serverUrl), issuers: undefined, scopes: [] };
 }
 
-/** Whether a resource is the server, or the part of its origin that the server is in. */
+/** Whether a resource is the server or a parent path of it. */
 function covers(resource: string, serverUrl: string): boolean {
   if (!URL.canParse(resource)) return false;
   const { origin, pathname } = new URL(resource);
@@ -84,7 +84,7 @@ function covers(resource: string, serverUrl: string): boolean {
   return origin === server.origin && withSlash(server.pathname).startsWith(withSlash(pathname));
 }
 
-/** Throws if there is none, or if it is that of another issuer. */
+/** Throws if the metadata is missing or names another issuer. */
 export async function discoverAuthorizationServer(fetch: SafeFetch, issuer: string): Promise<AuthorizationServer> {
   if (!isSecureUrl(issuer)) throw new AuthFailure(`the authorization server ${issuer} is not an https:// address`);
   for (const url of metadataUrls(issuer)) {
@@ -97,7 +97,7 @@ export async function discoverAuthorizationServer(fetch: SafeFetch, issuer: stri
   );
 }
 
-/** A server of the first version of MCP with authorization is its own authorization server, perhaps without metadata. */
+/** In the first version of MCP authorization, a server is its own authorization server, possibly without metadata. */
 export async function discoverOwnAuthorizationServer(
   fetch: SafeFetch,
   serverUrl: string,
@@ -124,9 +124,9 @@ export async function discoverOwnAuthorizationServer(
 
 function read(metadata: Record<string, unknown>, expected: string, url: string): AuthorizationServer {
   const { issuer } = metadata;
-  // Otherwise one authorization server could speak for another. Only a slash without a path is no difference: URLs are printed so.
+  // Otherwise one authorization server could impersonate another. A slash after the origin makes no difference: URL adds it.
   const isSame = issuer === expected || (typeof issuer === 'string' && isRoot(expected) && `${issuer}/` === expected);
-  if (!isSame) throw new AuthFailure(`${url} is that of issuer ${JSON.stringify(issuer)}, not of ${expected}`);
+  if (!isSame) throw new AuthFailure(`${url} is the metadata of issuer ${JSON.stringify(issuer)}, not of ${expected}`);
   const required = (field: string): string => {
     const found = secureUrlIn(metadata, field, url);
     if (found === undefined) throw new AuthFailure(`${url} has no ${field}`);
@@ -149,7 +149,7 @@ function read(metadata: Record<string, unknown>, expected: string, url: string):
 
 const isRoot = (url: string): boolean => new URL(url).pathname === '/' && url.endsWith('/');
 
-/** Codes, tokens and secrets go there, and people are sent there. */
+/** Requires https, because codes, tokens, secrets and people are sent there. */
 function secureUrlIn(metadata: Record<string, unknown>, field: string, from: string): string | undefined {
   const { [field]: url } = metadata;
   if (url === undefined || url === null) return undefined;
@@ -161,10 +161,11 @@ function secureUrlIn(metadata: Record<string, unknown>, field: string, from: str
 const texts = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string' && each !== '') : [];
 
-/** The JSON object there; `undefined` if there is none. */
+/** The JSON object at a URL; `undefined` if there is none. */
 async function document(fetch: SafeFetch, url: string): Promise<Record<string, unknown> | undefined> {
   const response = await fetch(url);
   const { status } = response;
-  if (status >= 500 && status !== 502) throw new AuthFailure(`${url} answers with status ${status}`, { mayPass: true });
+  if (status >= 500 && status !== 502)
+    throw new AuthFailure(`${url} responds with status ${status}`, { mayPass: true });
   return status === 200 ? objectIn(response) : undefined;
 }

@@ -1,12 +1,12 @@
 import { GatewayError } from '../../core/errors.ts';
 
-/** Why somebody cannot be signed in, in words for people. No token, code or secret is ever in it. */
+/** Why a sign-in is not possible, as a message for people. It never contains a token, code or secret. */
 export class AuthFailure extends GatewayError {
-  /** The error code of OAuth, if an authorization server said one. */
+  /** The OAuth error code, if an authorization server sent one. */
   readonly oauthError: string | undefined;
-  /** It may be different soon: something could not be reached. */
+  /** Whether the failure may be temporary, for example if an address could not be reached. */
   readonly mayPass: boolean;
-  /** Nobody can sign in, but credentials in a header may help. */
+  /** Whether credentials in a header may help, because the server offers no sign-in. */
   readonly headerHelps: boolean;
 
   constructor(

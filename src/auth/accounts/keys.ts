@@ -9,9 +9,9 @@ import { AuthFailure } from './failure.ts';
 import { KEY_BYTES } from './sealed.ts';
 
 export interface KeySettings {
-  /** As the config has them; the first one encrypts. */
+  /** The keys in the config; the first one encrypts. */
   encryptionKey?: string | readonly string[] | undefined;
-  /** A file with a key a line. */
+  /** A file with one key per line. */
   encryptionKeyFile?: string | undefined;
   /** The store: a file, `:memory:` or a database. */
   store: string;
@@ -19,14 +19,14 @@ export interface KeySettings {
 
 type Keys = [Buffer, ...Buffer[]];
 
-/** Those of the config, or those in a file beside the file of the store, which is made on first use. */
+/** Loads the keys of the config, or those in a file beside the store file, which is created on first use. */
 export async function loadKeys({ encryptionKey, encryptionKeyFile, store }: KeySettings, log: Log): Promise<Keys> {
   if (encryptionKey !== undefined) return parsed([encryptionKey].flat(), 'auth.encryptionKey');
   if (encryptionKeyFile !== undefined) return parsed(linesOf(await read(encryptionKeyFile)), encryptionKeyFile);
   if (store === ':memory:') return [randomBytes(KEY_BYTES)];
   if (isPostgresUrl(store)) {
     throw new AuthFailure(
-      'tokens are stored only encrypted, and there is no key: set meanwhile.auth.encryptionKey to the same value at all gateways ' +
+      'tokens are always stored encrypted, and there is no key: set meanwhile.auth.encryptionKey to the same value on all gateways ' +
         '(make one with: openssl rand -base64 32)',
     );
   }
@@ -53,7 +53,7 @@ async function fileBeside(store: string, log: Log): Promise<string> {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST')
       throw new AuthFailure(
-        `no encryption key can be made beside the store: ${messageOf(error)}; set auth.encryptionKey`,
+        `the encryption key cannot be created beside the store: ${messageOf(error)}; set auth.encryptionKey`,
       );
     const { mode } = await stat(file);
     if (process.platform !== 'win32' && (mode & 0o077) !== 0)

@@ -1,11 +1,11 @@
-/** Whose an account is. */
+/** The owner of an account. */
 
 import type { AccountAt } from '../../core/ports.ts';
 
 /** The owner of accounts that all principals share. */
 export const EVERYBODY = '*';
 
-/** Whether the gateway signs in by itself. */
+/** Whether the gateway signs in by itself, with client credentials. */
 export const isProgram = ({ config: { auth } }: AccountAt): boolean =>
   auth !== undefined && auth !== false && auth.grant === 'client_credentials';
 

@@ -1,4 +1,4 @@
-/** What all accounts share. */
+/** Dependencies and discovery that all accounts share. */
 
 import type { AccountAt, AuthChallenge, HttpServerConfig, TokensChange } from '../../core/ports.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -22,16 +22,16 @@ export interface Shared {
   refused: RefusedSignIns;
   clock: Clock;
   log: Log;
-  /** Requests to the addresses that a server may name. */
+  /** The fetch function that reaches only addresses which this server may name. */
   fetchFor(server: string, config: HttpServerConfig): Promise<SafeFetch>;
-  /** Where people come back to; `undefined` if the gateway does not listen. */
+  /** Where the browser returns after a sign-in; `undefined` if the gateway does not listen. */
   redirectUri(): string | undefined | Promise<string | undefined>;
   changed(owner: string, server: string, what: TokensChange): void;
-  /** Tells their issuer that tokens are not used any more, as far as that is possible. */
+  /** Revokes the tokens if possible. */
   revoke(tokens: TokensRecord): Promise<void>;
 }
 
-/** With the address: another server under the same name must not get the tokens. */
+/** Includes the URL, so that another server with the same name cannot get the tokens. */
 export const tokensId = (owner: string, server: string, url: string): string => digest('tokens', owner, server, url);
 
 export interface Authorization {
@@ -39,7 +39,7 @@ export interface Authorization {
   server: AuthorizationServer;
 }
 
-/** Finds out who authorizes the clients of a server. */
+/** Discovers the authorization server of a server. */
 export async function discover(
   fetch: SafeFetch,
   { server: name, config: { url, auth } }: AccountAt,
@@ -64,7 +64,7 @@ export async function discover(
   return { resource, server };
 }
 
-/** Whether two addresses differ at most in a slash at the end. */
+/** Whether two URLs differ at most in a trailing slash. */
 export const isSame = (a: string, b: string): boolean => a === b || `${a}/` === b || `${b}/` === a;
 
 /** Whether a server names this authorization server, or none at all. */

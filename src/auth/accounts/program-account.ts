@@ -1,4 +1,4 @@
-/** An account of the gateway itself, which needs no person: client credentials. Its tokens are kept in memory. */
+/** An account of the gateway itself, with client credentials and without a person. Its tokens are kept in memory. */
 
 import type { AccountAt, AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports.ts';
 import { messageOf } from '../../lib/log.ts';
@@ -8,10 +8,10 @@ import { discover, type Shared } from './parts.ts';
 import { scopesIn, union } from './scopes.ts';
 import { requestTokens } from './token-endpoint.ts';
 
-/** A new token is requested so long before the old one expires, or when a fifth of its time is left. */
+/** A new token is requested this long before the old one expires, or when a fifth of its lifetime is left. */
 const AHEAD_MS = 60_000;
 const AHEAD_PART = 0.2;
-/** A token that was issued so recently, and is refused, would be refused again. */
+/** If the server refuses a token this soon after it was issued, it would also refuse a new one. */
 const FRESH_MS = 30_000;
 
 interface Token {
@@ -25,7 +25,7 @@ export class ProgramAccount implements AccountTokens {
   readonly #at: AccountAt;
   readonly #shared: Shared;
   #token: Token | undefined;
-  /** Who asks at the same time gets the same token. */
+  /** Concurrent callers share one request. */
   #requesting: Promise<Token> | undefined;
 
   constructor(at: AccountAt, shared: Shared) {
@@ -38,7 +38,7 @@ export class ProgramAccount implements AccountTokens {
   }
 
   forget(): void {
-    // Nobody signs in or out.
+    // There is no sign-in or sign-out.
   }
 
   current(): string | Promise<string | undefined> {
@@ -49,7 +49,7 @@ export class ProgramAccount implements AccountTokens {
     return this.#request().then(
       ({ value }) => value,
       (error: unknown) => {
-        // The server refuses the request without a token, and then the reason is told.
+        // Without a token the server refuses the request, and then `refused` returns the reason.
         this.#shared.log.warn('token_not_issued', { server: this.#at.server, error: messageOf(error) });
         return token && token.expiresAt > now ? token.value : undefined;
       },

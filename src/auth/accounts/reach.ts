@@ -1,4 +1,4 @@
-/** Where the gateway follows a server that says who authorizes its clients. */
+/** The addresses that the gateway may contact when a server names its authorization server. */
 
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -6,7 +6,7 @@ import type { HttpServerConfig } from '../../core/ports.ts';
 import { addressCheck, type AddressCheck, type AllowedAddresses } from '../../lib/addresses.ts';
 import type { MayReach } from './safe-fetch.ts';
 
-/** Not link-local addresses, where clouds tell machines their secrets. */
+/** Excludes link-local addresses, where clouds serve machine credentials. */
 const PRIVATE_NETWORKS = [
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -22,13 +22,13 @@ const isPublicOrPrivate = addressCheck(PRIVATE_NETWORKS) as AddressCheck;
 
 export interface ReachOptions {
   config: HttpServerConfig;
-  /** Where servers of clients may be; absent for a server of the config file. */
+  /** The addresses allowed for servers that clients add; absent for a server of the config file. */
   forClients?: AllowedAddresses | undefined;
 }
 
 /**
- * Public addresses only, unless the server itself is in a private network: then also the addresses there, as far as servers of
- * clients may be there.
+ * Allows public addresses and, if the server itself is in a private network, private addresses as well, as far as `forClients` allows
+ * them.
  */
 export async function reachFor({ config, forClients = 'any' }: ReachOptions): Promise<MayReach> {
   const isAllowed = addressCheck(forClients);
@@ -44,7 +44,7 @@ export async function reachFor({ config, forClients = 'any' }: ReachOptions): Pr
 async function isInPrivateNetwork(url: string): Promise<boolean> {
   const host = hostOf(url) ?? '';
   if (isIP(host) !== 0) return !isPublic(host);
-  // A name that cannot be resolved has no addresses to go to either.
+  // A name that cannot be resolved cannot be contacted either.
   const found = await lookup(host, { all: true }).catch(() => []);
   return found.length > 0 && found.every(({ address }) => !isPublic(address));
 }

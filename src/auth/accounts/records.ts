@@ -1,4 +1,4 @@
-/** What is stored of accounts. All of it is encrypted. */
+/** The stored records of accounts. Their contents are encrypted. */
 
 import { createHash } from 'node:crypto';
 import type { AccountRecord, AccountStore, StoredAccountRecord } from '../../core/ports.ts';
@@ -9,7 +9,7 @@ import type { AuthorizationServer } from './discovery.ts';
 import type { Sealer } from './sealed.ts';
 import type { OAuthClient } from './token-endpoint.ts';
 
-/** The gateway as it registered itself, or the authorization server that credentials of the config are for. */
+/** A registration of the gateway, or the authorization server that credentials of the config are bound to. */
 export interface ClientRecord {
   issuer: string;
   client?: OAuthClient;
@@ -17,18 +17,17 @@ export interface ClientRecord {
   scopes?: readonly string[];
 }
 
-/** An account, as far as its tokens are concerned. */
 interface OfAccount {
-  /** The principal; `*` if all share the account. */
+  /** The principal; `*` for a shared account. */
   owner: string;
   server: string;
-  /** Where the server is. Tokens never go anywhere else. */
+  /** The URL of the server. Tokens are sent only there. */
   url: string;
-  /** What the tokens are for. */
+  /** The resource that the tokens are issued for. */
   resource: string;
   issuer: string;
   client: OAuthClient;
-  /** When people were sent to grant more, lately. */
+  /** The times of recent requests for more scopes. */
   stepUps: readonly number[];
 }
 
@@ -36,33 +35,33 @@ export interface TokensRecord extends OfAccount {
   accessToken: string;
   refreshToken?: string;
   expiresAt?: number;
-  /** Those that were granted, and those that were asked for. */
+  /** The granted scopes; `asked` has the requested ones. */
   scopes: readonly string[];
   asked: readonly string[];
-  /** Where the person came back to; absent in old records. */
+  /** Absent in old records. */
   redirectUri?: string;
   obtainedAt: number;
   obtainedBy: 'sign_in' | 'refresh';
 }
 
 export interface SignInRecord extends OfAccount {
-  /** All that it takes to begin; the record itself has another id. */
+  /** Allows its holder to start the sign-in; the record is stored under another id. */
   id: string;
-  /** Who gets the question. */
+  /** The principal that gets the question. */
   principal: string;
   authorizationServer: AuthorizationServer;
   redirectUri: string;
   scopes: readonly string[];
   expiresAt: number;
-  /** The person was sent to the authorization server, and has not come back yet. */
+  /** Set while the person is at the authorization server. */
   pending?: { state: string; verifier: string };
 }
 
-/** A sign-in whose token the server refused at once. */
+/** A sign-in whose new token the server refused. */
 export interface RefusedSignIn {
   issuer: string;
   resource: string;
-  /** Those that were asked for. */
+  /** The requested scopes. */
   scopes: readonly string[];
   /** The client in the config; empty if there was none. */
   clientId: string;
@@ -70,7 +69,7 @@ export interface RefusedSignIn {
 }
 
 export interface RefusedRecord {
-  /** Where the server is. */
+  /** The URL of the server. */
   url: string;
   refused: readonly RefusedSignIn[];
 }
@@ -84,7 +83,7 @@ interface Records {
 
 type Kind = keyof Records;
 
-/** A record, and what it takes to change it. */
+/** A decrypted value with its stored record, which is needed to change it. */
 export interface Kept<K extends Kind> {
   value: Records[K];
   record: StoredAccountRecord & { kind: K };
@@ -104,7 +103,7 @@ export interface AccountRecordsParts {
 
 export class AccountRecords {
   readonly #parts: AccountRecordsParts;
-  /** Those that were reported already. */
+  /** Records that were already reported. */
   readonly #unreadable = new Set<string>();
 
   constructor(parts: AccountRecordsParts) {
@@ -130,7 +129,7 @@ export class AccountRecords {
     return records.flatMap((record) => this.#open<K>(record, sealer) ?? []);
   }
 
-  /** Deletes those that no key opens, so that nobody can tell what is in them. */
+  /** Deletes the records that no key decrypts, since their server URL is unknown. */
   async dropUnreadable(kind: Kind, filter: { principal?: string; server: string }): Promise<void> {
     const { store, clock } = this.#parts;
     const records = await store.list(kind, filter, clock.now());
@@ -153,7 +152,7 @@ export class AccountRecords {
     return version === undefined ? undefined : { value, record: { ...whole, version } };
   }
 
-  /** Only if nobody has changed it meanwhile; after a claim, also only if nobody else has claimed it since. */
+  /** Deletes a record if it has not changed; with `by`, also only if that claim is still held. */
   async drop({ record }: Kept<Kind>, by?: string): Promise<boolean> {
     return this.#parts.store.drop(record, by);
   }
@@ -170,7 +169,7 @@ export class AccountRecords {
     await this.#parts.store.trim(this.#parts.clock.now(), most);
   }
 
-  /** One that cannot be opened counts as absent: the person signs in again, and it is overwritten. */
+  /** Treats a record that cannot be decrypted as absent: the person signs in again, and overwrites it. */
   #open<K extends Kind>(record: StoredAccountRecord, sealer: Sealer): Kept<K> | undefined {
     const text = sealer.open(record.data, placeOf(record));
     const value: unknown = text === undefined ? undefined : JSON.parse(text);

@@ -1,6 +1,6 @@
 /**
- * Sign-ins that were in vain: the server has refused the token that one of them had just brought. People are not asked for the same again,
- * since that would not change anything. It is stored, so that all gateways know it, also after a restart.
+ * Sign-ins whose new token the server refused. The gateway does not ask for the same sign-in again, since that would not help. They
+ * are stored, so that all gateways know them, even after a restart.
  */
 
 import type { AccountAt } from '../../core/ports.ts';
@@ -10,12 +10,12 @@ import { ownerOf } from './owner.ts';
 import { digest, type AccountRecords, type RefusedSignIn, type TokensRecord } from './records.ts';
 import { includesAll } from './scopes.ts';
 
-/** Afterwards people are asked again: the server may have been repaired. */
+/** Afterwards the gateway asks again: the server may have been repaired. */
 const REMEMBERED_MS = 86_400_000;
-/** A server that wants something else after each sign-in makes people sign in so often in that time. */
+/** The limit on sign-ins in that time for a server that requires something else after each. */
 const MOST_REFUSED = 3;
 
-/** What a sign-in asks for. */
+/** What a sign-in requests. */
 export type Asked = Pick<RefusedSignIn, 'issuer' | 'resource' | 'scopes'>;
 
 export class RefusedSignIns {
@@ -27,14 +27,14 @@ export class RefusedSignIns {
     this.#clock = clock;
   }
 
-  /** Those of the last time, the oldest first. */
+  /** The refused sign-ins that are still remembered, oldest first. */
   async of(account: AccountAt): Promise<readonly RefusedSignIn[]> {
     const kept = await this.#records.get('refused', idOf(account));
     const since = this.#clock.now() - REMEMBERED_MS;
     return kept?.value.refused.filter(({ at }) => at > since) ?? [];
   }
 
-  /** The server has refused these tokens, which a sign-in has just brought. */
+  /** Records that the server refused these tokens right after the sign-in. */
   async note(account: AccountAt, { issuer, resource, asked: scopes }: TokensRecord): Promise<void> {
     const now = this.#clock.now();
     const refused = { ...asItIs(account, { issuer, resource, scopes }), at: now };
@@ -49,7 +49,7 @@ export class RefusedSignIns {
     await this.#records.put(record, { url: account.config.url, refused: [...others, refused] }, 'any');
   }
 
-  /** Somebody wants to try again, or does not use the account any more. */
+  /** Called when a person tries again or the account is no longer used. */
   async forget({ principal, server, url }: { principal?: string; server: string; url?: string }): Promise<void> {
     const filter = { server, ...(principal !== undefined && { principal }) };
     for (const kept of await this.#records.list('refused', filter))
@@ -57,7 +57,7 @@ export class RefusedSignIns {
   }
 }
 
-/** Throws if a sign-in that asks for this would only bring what the server has refused. */
+/** Throws if a sign-in would request the same as one whose token the server refused, or if there were too many. */
 export function assertNotInVain(account: AccountAt, refused: readonly RefusedSignIn[], asked: Asked): void {
   const wanted = asItIs(account, asked);
   if (refused.length < MOST_REFUSED && !refused.some((each) => isSame(each, wanted))) return;
@@ -66,11 +66,11 @@ export function assertNotInVain(account: AccountAt, refused: readonly RefusedSig
   );
 }
 
-/** The likely causes, and the command that helps. */
+/** The likely causes, and the command to try again. */
 export const whatToDo = ({ server }: Pick<AccountAt, 'server'>, { resource, scopes }: Omit<Asked, 'issuer'>): string =>
-  `another sign-in would not change that. The token was asked for the resource ${resource} and ` +
+  `another sign-in would not change that. The token was requested for the resource ${resource} and ` +
   `${scopes.length === 0 ? 'no scopes' : `the scopes ${scopes.join(' ')}`}: the server may expect another audience, other scopes, or ` +
-  `another authorization server. When that is corrected, \`meanwhile login ${server}\` tries again`;
+  `another authorization server. After correcting that, run \`meanwhile login ${server}\``;
 
 const idOf = (account: AccountAt): string => digest('refused', ownerOf(account), account.server, account.config.url);
 

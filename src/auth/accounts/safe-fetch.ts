@@ -1,6 +1,6 @@
 /**
- * Requests to addresses that servers name. A server must not use the gateway to reach what only the gateway can: every request goes
- * to an address that was checked, over https unless it stays on this machine, and is limited in time and size.
+ * Requests to addresses that servers name. A server must not use the gateway to reach internal addresses: every request goes to an
+ * address that was checked, over https unless it stays on this machine, and is limited in time and size.
  */
 
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -34,7 +34,7 @@ export type MayReach = (address: string, host: string) => boolean;
 
 export interface SafeFetchOptions {
   mayReach: MayReach;
-  /** Besides https and this machine: the origin of the server itself, which gets its requests there anyway. */
+  /** The origin of the server itself, which is allowed without https, since it gets other requests that way anyway. */
   origin?: string | undefined;
   timeoutMs?: number;
 }
@@ -49,7 +49,7 @@ export function createSafeFetch({ mayReach, origin, timeoutMs = TIMEOUT_MS }: Sa
       const { response, text } = await send(target, request, mayReach, signal);
       const next = redirectOf(response, target);
       if (next === undefined) return { status: response.statusCode ?? 0, text };
-      // A body with credentials goes nowhere else, and documents of an origin come from this origin.
+      // A body with credentials must not be redirected, and the documents of an origin must come from that origin.
       if (request.method === 'POST' || redirects === MAX_REDIRECTS || next.origin !== target.origin)
         throw new AuthFailure(`${shown(target)} redirects to ${shown(next)}, which is not followed`);
       target = next;
@@ -84,7 +84,7 @@ async function send(
           ...headers,
           ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
         },
-        // A connection of its own for each request: they are rare, and go to the address that was checked for them.
+        // A new connection for each request, to the address that was checked for it. Such requests are rare.
         agent: false,
         signal,
         lookup: checkedLookup(
@@ -102,7 +102,7 @@ async function send(
     });
   } catch (error) {
     if (error instanceof AuthFailure) throw error;
-    const why = signal.aborted ? 'no answer in time' : messageOf(error);
+    const why = signal.aborted ? 'no response in time' : messageOf(error);
     throw new AuthFailure(`${shown(url)} cannot be reached: ${why}`, { mayPass: true });
   }
 }
@@ -112,7 +112,7 @@ async function read(response: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > MAX_BYTES) throw new Error(`the answer has more than ${MAX_BYTES} bytes`);
+    if (bytes > MAX_BYTES) throw new Error(`the response has more than ${MAX_BYTES} bytes`);
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
@@ -123,10 +123,10 @@ function redirectOf({ statusCode = 0, headers: { location } }: IncomingMessage, 
   return isRedirect && URL.canParse(location, from.href) ? new URL(location, from) : undefined;
 }
 
-/** Without its query, which may have a secret. */
+/** The URL without its query, which may contain a secret. */
 const shown = ({ origin, pathname }: URL): string => redactUrl(`${origin}${pathname}`);
 
-/** The address of a name is not shown: that would reveal the internal network. */
+/** Does not show the resolved address, which would reveal the internal network. */
 function notAllowed(url: URL): AuthFailure {
   return new AuthFailure(
     `${url.host} is not at a public address; the gateway follows a server only to public addresses, unless the server itself is at a ` +
@@ -134,7 +134,7 @@ function notAllowed(url: URL): AuthFailure {
   );
 }
 
-/** The JSON object in a response; `undefined` if it is something else, such as a page for people. */
+/** The JSON object in a response; `undefined` if the body is something else, such as an HTML page. */
 export function objectIn({ text }: SafeResponse): Record<string, unknown> | undefined {
   try {
     const json: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-/** The scopes in a text with spaces between them. */
+/** The scopes in a space-separated list. */
 export const scopesIn = (text: string | undefined): string[] => [
   ...new Set((text ?? '').split(/\s+/).filter((scope) => scope !== '')),
 ];

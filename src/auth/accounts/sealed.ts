@@ -1,4 +1,4 @@
-/** Encryption of what is stored of accounts: AES-256-GCM, with several keys so that they can be rotated. */
+/** Encryption of account records: AES-256-GCM, with several keys so that they can be rotated. */
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
@@ -9,14 +9,14 @@ const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What is sealed for one place cannot be opened in another. */
+/** Text that is sealed for one place cannot be opened in another. */
 export interface Sealer {
   seal(text: string, place: string): string;
-  /** `undefined` if no key opens it. */
+  /** `undefined` if no key decrypts it. */
   open(sealed: string, place: string): string | undefined;
 }
 
-/** The first key seals, and all of them open. */
+/** The first key encrypts, and all keys decrypt. */
 export function createSealer(keys: readonly [Buffer, ...Buffer[]]): Sealer {
   const byId = new Map(keys.map((key) => [idOf(key), key]));
   const [newest] = keys;
@@ -40,13 +40,13 @@ export function createSealer(keys: readonly [Buffer, ...Buffer[]]): Sealer {
           'utf8',
         );
       } catch {
-        // Changed, or sealed for another place.
+        // The text was changed, or sealed for another place.
         return undefined;
       }
     },
   };
 }
 
-/** Tells keys apart, and nothing about them. */
+/** Identifies a key without revealing anything about it. */
 const idOf = (key: Buffer): string =>
   createHash('sha256').update('meanwhile key id').update(key).digest('hex').slice(0, 12);

@@ -1,4 +1,4 @@
-/** Sign-ins that wait for a person. All about them is stored, so that any gateway can go on with them. */
+/** Sign-ins that wait for a person. Their whole state is stored, so that any gateway can complete them. */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AccountAt, AuthChallenge, SignIn } from '../../core/ports.ts';
@@ -13,22 +13,22 @@ import { digest, type Kept, type SignInRecord, type TokensRecord } from './recor
 import { includesAll, scopesIn, union } from './scopes.ts';
 import { quoted, requestTokens } from './token-endpoint.ts';
 
-/** How long a person may take. */
+/** How long a person has to sign in. */
 const SIGN_IN_MS = 3_600_000;
-/** A sign-in that began so recently is not looked into again. */
+/** A sign-in that began this recently is reused without another discovery. */
 const RECENT_MS = 60_000;
 const MOST = { perPrincipal: 100, total: 10_000 };
-/** How often it is tried to change a record that others change at the same time. */
+/** How often to try to change a record that other requests change at the same time. */
 const ATTEMPTS = 5;
 
 const random = (bytes: number): string => randomBytes(bytes).toString('base64url');
 
-/** The id is all that it takes to begin, so the record has another one. */
+/** A digest, because the id alone allows its holder to start the sign-in. */
 const recordId = (id: string): string => digest('sign-in', id);
 
 export interface BeginOptions {
   challenge?: AuthChallenge | undefined;
-  /** The tokens that the server refuses because they do not allow enough. */
+  /** The tokens that the server refuses because they lack scopes. */
   stepUpFrom?: TokensRecord | undefined;
 }
 
@@ -39,17 +39,17 @@ export class SignIns {
     this.#shared = shared;
   }
 
-  /** Begins one, or returns the one that waits already for at least these scopes. */
+  /** Begins a sign-in, or returns one that already waits for at least these scopes. */
   async begin(account: AccountAt, { challenge, stepUpFrom }: BeginOptions = {}): Promise<SignIn> {
     const { records, clients, clock } = this.#shared;
     const { principal, server, config } = account;
     assertByPeople(account);
-    // Not after a registration that could not be stored.
+    // Checked first: a registration that cannot be stored would be useless.
     await records.assertWritable();
     const callback = await this.#shared.redirectUri();
     if (callback === undefined) {
       throw new AuthFailure(
-        `'${server}' requires a sign-in, and people could not come back: this gateway does not listen over HTTP; use \`meanwhile serve\``,
+        `'${server}' requires a sign-in, but the browser could not return: this gateway does not listen over HTTP; use \`meanwhile serve\``,
       );
     }
     const refused = await this.#shared.refused.of(account);
@@ -97,7 +97,7 @@ export class SignIns {
     return kept && signInOf(kept.value);
   }
 
-  /** The page of the authorization server; the same one until the person comes back. */
+  /** The URL of the authorization server's page; it stays the same until the person returns. */
   async authorizationUrl(id: string): Promise<URL> {
     const { records } = this.#shared;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -109,10 +109,10 @@ export class SignIns {
       const put = await records.put(kept.record, { ...value, pending }, kept);
       if (put) return urlOf(value, pending);
     }
-    throw new AuthFailure('the sign-in is being changed elsewhere; try again', { mayPass: true });
+    throw new AuthFailure('the sign-in is being changed by another request; try again', { mayPass: true });
   }
 
-  /** The person came back. Whatever comes of it, the same parameters are not accepted a second time. */
+  /** Handles the authorization response. The same parameters are never accepted twice, even after a failure. */
   async complete(parameters: URLSearchParams, path: string = CALLBACK_PATH): Promise<SignIn> {
     const { records, clock } = this.#shared;
     const [state, iss, error, code] = ['state', 'iss', 'error', 'code'].map((name) => single(parameters, name));
@@ -123,10 +123,10 @@ export class SignIns {
       const why = [quoted(error), quoted(parameters.get('error_description'))].filter((part) => part !== '').join(': ');
       throw new AuthFailure(`${value.issuer} did not sign you in: ${why}`, { oauthError: error });
     }
-    if (code === undefined) throw new AuthFailure(`${value.issuer} has sent neither a code nor an error`);
+    if (code === undefined) throw new AuthFailure(`${value.issuer} sent neither a code nor an error`);
     const tokens = await this.#redeem(value, code, pending.verifier);
     const { owner, server, url } = value;
-    // The server was removed meanwhile, or the sign-in took too long: nobody could use the tokens, or find them.
+    // The server was removed meanwhile, or the sign-in has expired, so the tokens are of no use.
     if ((await records.get('sign_in', kept.record.id)) === undefined) {
       await this.#shared.revoke(tokens);
       throw over();
@@ -144,7 +144,7 @@ export class SignIns {
     return signInOf(value);
   }
 
-  /** The sign-in with this state, from which the state is removed: it can be used once. */
+  /** Returns the sign-in with this state, and removes the state, so that it can be used only once. */
   async #taken(state: string | undefined): Promise<{
     kept: Kept<'sign_in'>;
     pending: NonNullable<SignInRecord['pending']>;
@@ -196,7 +196,7 @@ export class SignIns {
     }
   }
 
-  /** Many calls may be refused one after the other: not each has to find out all again. */
+  /** Saves the discovery when the server refuses many calls in a row. */
   async #recent(account: AccountAt, callback: string, scopes: readonly string[]): Promise<SignIn | undefined> {
     const since = this.#shared.clock.now() - RECENT_MS;
     const waiting = await this.#waiting(account, callback);
@@ -238,11 +238,11 @@ function assertPkce({ server: name, config: { auth } }: AccountAt, { server }: A
   }
   throw new AuthFailure(
     `${server.issuer} does not say that it supports PKCE with S256 (code_challenge_methods_supported), so a stolen code could be used; ` +
-      `if it does support it all the same, set mcpServers.${name}.auth.allowWithoutPkce`,
+      `if it does support PKCE, set mcpServers.${name}.auth.allowWithoutPkce`,
   );
 }
 
-/** Those of the challenge first, then those of the server; always those of the config, and for more than before also those of before. */
+/** The scopes of the challenge, or else of the server; plus those of the config and, for a step-up, all previous ones. */
 function scopesFor(
   { config: { auth } }: AccountAt,
   { resource, server }: Authorization,
@@ -252,7 +252,7 @@ function scopesFor(
   const challenged = scopesIn(challenge?.scope);
   const base = challenged.length > 0 || configured.length > 0 ? challenged : resource.scopes;
   const scopes = union(stepUpFrom ? union(stepUpFrom.asked, stepUpFrom.scopes) : [], configured, base);
-  // Without it, some authorization servers issue no refresh token.
+  // Some authorization servers issue a refresh token only with this scope.
   return scopes.length > 0 && server.scopes.includes('offline_access') ? union(scopes, ['offline_access']) : scopes;
 }
 
@@ -267,14 +267,14 @@ function urlOf(record: SignInRecord, { state, verifier }: NonNullable<SignInReco
     code_challenge_method: 'S256',
     resource: record.resource,
     ...(record.scopes.length > 0 && { scope: record.scopes.join(' ') }),
-    // Otherwise OpenID Connect ignores it.
+    // OpenID Connect ignores `offline_access` without consent.
     ...(record.scopes.includes('offline_access') && { prompt: 'consent' }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url;
 }
 
-/** Another authorization server must not be able to answer in the place of this one (RFC 9207; RFC 9700, 4.4.2). */
+/** Throws if the response may be from another authorization server (RFC 9207; RFC 9700, 4.4.2). */
 function assertIssuer(
   { issuer, authorizationServer, redirectUri }: SignInRecord,
   { iss, path }: { iss: string | undefined; path: string },
@@ -282,15 +282,15 @@ function assertIssuer(
   const isNamed = iss === issuer || (iss === undefined && !authorizationServer.namesItself);
   if (isNamed && new URL(redirectUri).pathname === path) return;
   throw new AuthFailure(
-    `the answer does not come from ${issuer}, where the sign-in began; nothing of it was used. Begin the sign-in again; if this ` +
-      'happens again, somebody may be trying to get at your account',
+    `the response is not from ${issuer}, where the sign-in began, so it was not used. Start the sign-in again; if this ` +
+      'happens again, it may be an attack on your account',
   );
 }
 
-/** A parameter that may be there once. */
+/** The value of a parameter that must not be repeated. */
 function single(parameters: URLSearchParams, name: string): string | undefined {
   const values = parameters.getAll(name);
-  if (values.length > 1) throw new AuthFailure(`the answer has several parameters '${name}'`);
+  if (values.length > 1) throw new AuthFailure(`the response has several parameters '${name}'`);
   return values[0];
 }
 
@@ -300,4 +300,6 @@ function isEqual(a: string, b: string): boolean {
 }
 
 const over = (): AuthFailure =>
-  new AuthFailure('this sign-in is over, or its link was used already; go back to where you were asked to sign in');
+  new AuthFailure(
+    'this sign-in is over, or its link has already been used; go back to where you were asked to sign in',
+  );

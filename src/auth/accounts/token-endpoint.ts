@@ -1,4 +1,4 @@
-/** Requests to the endpoints of an authorization server that need the client to prove who it is. */
+/** Requests to the endpoints of an authorization server that require client authentication. */
 
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { scopesIn } from './scopes.ts';
 
 export type AuthMethod = 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
 
-/** The gateway as one authorization server knows it. */
+/** The gateway as a client of one authorization server. */
 export interface OAuthClient {
   id: string;
   secret?: string;
@@ -21,17 +21,16 @@ export interface OAuthClient {
   key?: { file: string; id?: string; algorithm: string };
 }
 
-/** What an authorization server has issued. */
 export interface IssuedTokens {
   accessToken: string;
   refreshToken?: string;
   /** In seconds. */
   expiresIn?: number;
-  /** Absent if they are those that were asked for. */
+  /** Absent if all requested scopes were granted. */
   scopes?: string[];
 }
 
-/** How long an assertion of the client is valid. */
+/** How long a client assertion is valid. */
 const ASSERTION_SECONDS = 60;
 
 export async function requestTokens(
@@ -45,9 +44,9 @@ export async function requestTokens(
   if (response.status !== 200) throw refusalOf(response, said, server.issuer);
   const { access_token: accessToken, token_type: type, refresh_token: refreshToken, expires_in: expires, scope } = said;
   if (typeof accessToken !== 'string' || !/^[\x21-\x7e]+$/.test(accessToken))
-    throw new AuthFailure(`${server.issuer} has sent no access token`);
+    throw new AuthFailure(`${server.issuer} sent no access token`);
   if (typeof type === 'string' && type.toLowerCase() !== 'bearer')
-    throw new AuthFailure(`${server.issuer} has sent a token of type ${cleanLine(type)}; only Bearer is supported`);
+    throw new AuthFailure(`${server.issuer} sent a token of type ${cleanLine(type)}; only Bearer is supported`);
   const expiresIn = Number(expires);
   return {
     accessToken,
@@ -57,7 +56,7 @@ export async function requestTokens(
   };
 }
 
-/** Tells the authorization server that a token is not used any more (RFC 7009). */
+/** Revokes a token (RFC 7009). */
 export async function revokeToken(
   fetch: SafeFetch,
   server: Pick<AuthorizationServer, 'issuer' | 'revocationEndpoint'>,
@@ -103,7 +102,7 @@ async function post(
 
 const formEncoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
 
-/** What the client signs to prove who it is (RFC 7523). */
+/** The client assertion for `private_key_jwt` (RFC 7523). */
 async function assertion({ id, key }: OAuthClient, issuer: string): Promise<string> {
   if (key === undefined) throw new AuthFailure('the client has no private key; set privateKeyFile');
   const { importPKCS8, SignJWT } = await import('jose');
@@ -125,7 +124,7 @@ async function assertion({ id, key }: OAuthClient, issuer: string): Promise<stri
 
 const SHOWN_CHARS = 200;
 
-/** Texts of others, for people: one line, and not long. */
+/** Text from an authorization server, cleaned and shortened to show it to people. */
 export const quoted = (text: unknown): string =>
   typeof text === 'string' ? shortenText(cleanLine(text), SHOWN_CHARS) : '';
 
@@ -134,5 +133,5 @@ export function refusalOf({ status }: SafeResponse, said: Record<string, unknown
   const why = [code ?? `status ${status}`, quoted(said['error_description'])].filter((part) => part !== '').join(': ');
   const mayPass =
     code === undefined ? status >= 500 || status === 429 : ['temporarily_unavailable', 'server_error'].includes(code);
-  return new AuthFailure(`${issuer} refuses: ${why}`, { oauthError: code, mayPass });
+  return new AuthFailure(`${issuer} refused the request: ${why}`, { oauthError: code, mayPass });
 }

@@ -3,11 +3,11 @@ import type { AccountTokens, HttpServerConfig, SignIn } from '../ports.ts';
 /** The account that a connection to a server uses. */
 export interface ConnectionAccount {
   tokens: AccountTokens;
-  /** The page on which a person begins the sign-in. */
+  /** The page on which a person starts the sign-in. */
   linkTo: (signIn: SignIn) => Promise<string | undefined>;
 }
 
-/** Whether the config names the credentials of every request, or says `auth: false`: then there is no account to use. */
+/** Whether the config contains the credentials or `auth: false`, so that the connection uses no account. */
 export function hasOwnCredentials({ url, headers = {}, auth }: HttpServerConfig): boolean {
   const { username, password } = new URL(url);
   const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');

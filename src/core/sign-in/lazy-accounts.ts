@@ -1,4 +1,4 @@
-/** Loads the accounts when they are first needed: a server has `auth` in the config or refuses a request, or tokens are stored. */
+/** Loads the accounts on first use: if a server has `auth` in the config or refuses a request, or if tokens are stored. */
 
 import type { Accounts, AccountStore, AccountTokens } from '../ports.ts';
 
@@ -10,7 +10,7 @@ export interface LazyParts {
 export function lazyAccounts({ store, load }: LazyParts): Accounts {
   let accounts: Accounts | undefined;
   let loading: Promise<Accounts> | undefined;
-  /** Whether the store has none. What other gateways store later is found when a server refuses a request. */
+  /** Whether the store has no accounts. Accounts that other gateways store later are found when a server refuses a request. */
   let isEmpty: boolean | undefined;
   const watchers = new Map<(principal: string, server: string) => void, () => void>();
 

@@ -1,4 +1,4 @@
-/** What is kept with the task of a call that waits until somebody has signed in. */
+/** The resume point of a call that waits for a sign-in. */
 
 import * as z from '../../lib/schema/kinds.ts';
 import { readStored } from '../../lib/stored.ts';
@@ -11,7 +11,7 @@ const VERSION = 1;
 const pointSchema = z.object({
   version: z.literal(VERSION),
   signIn: z.object({
-    /** The hash of the arguments that a person has approved, where the rules wanted that. */
+    /** The hash of the arguments that a person has approved, if the rules required that. */
     approved: z.string().optional(),
     ...storedRequest,
   }),
@@ -23,6 +23,6 @@ export function signInPoint({ approved, request }: Pick<LiveCall, 'approved' | '
   return { version: VERSION, signIn: { approved, ...toStored(request) } };
 }
 
-/** Throws if it was written by a version of the program that this one does not know. */
+/** Throws if an unknown version of the program wrote it. */
 export const readSignInPoint = (stored: ResumePoint): SignInPoint =>
   readStored(pointSchema, stored, 'the sign-in that the call waits for').signIn;

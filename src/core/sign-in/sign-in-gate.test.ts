@@ -1,4 +1,4 @@
-/** Calls at a server that wants people to sign in, through a whole core with accounts, servers and a clock of the test. */
+/** Calls to a server that requires a sign-in, through a whole core with scripted accounts, servers and clock. */
 import { describe, expect, test } from 'vitest';
 import {
   type Core,
@@ -23,7 +23,7 @@ interface Play extends Core {
   accounts: ScriptedAccounts;
 }
 
-/** A server that refuses every call of those who have not signed in. */
+/** A server that refuses every call before the sign-in. */
 async function play(
   options: CoreOptions = {},
   accounts = new ScriptedAccounts(),
@@ -83,7 +83,7 @@ describe('asking', () => {
       signIn: { id: 'sign-in-1', scopes: ['read', 'write'] },
     });
     expect(question.params['message']).toBe(
-      'Sign in to use one: the page leads you to login.example. It asks for: read, write. The call goes on by itself afterwards.',
+      'Sign in to use one: the page leads you to login.example. It asks for: read, write. The call then continues automatically.',
     );
     expect(onlyTask(session)).toMatchObject({ status: 'input_required' });
   });
@@ -160,7 +160,7 @@ describe('asking', () => {
     const session = await hubSession(core.gateway);
     await call(session);
     await expect(session.catalog('one').list('tools')).rejects.toThrow(
-      'you have to sign in at login.example first: open http://gateway/oauth/start/sign-in-1, or run `meanwhile login one`',
+      'you have to sign in to login.example first: open http://gateway/oauth/start/sign-in-1, or run `meanwhile login one`',
     );
     const other = await directSession(core.gateway);
     await expect(other.connection('one').ready()).rejects.toThrow('sign in');
@@ -220,7 +220,7 @@ describe('no sign-in', () => {
     }
     expect(onlyTask(session)).toMatchObject({
       status: 'failed',
-      error: { message: 'the server still refuses the call after 3 sign-ins at login.example' },
+      error: { message: 'the server still refuses the call after 3 sign-ins to login.example' },
     });
     expect(received(core)).toBe(4);
   });

@@ -1,6 +1,6 @@
 /**
- * Sign-in as a question: a call that its server refuses until a person has signed in waits, and the person is asked to open a page.
- * Once somebody has signed in, here or at another gateway, every call of that principal at that server goes on by itself.
+ * Sign-in as a question: if a server requires a sign-in, the call waits, and the gateway asks the person to open a page. After the
+ * sign-in, on this or another gateway, all calls of that principal to that server continue.
  */
 
 import { whenAborted } from '../../lib/abort.ts';
@@ -16,7 +16,7 @@ import { LEAVE_RUNNING, type Accounts, type CallOutcome, type SignIn } from '../
 import type { NeededSignIn } from '../ports.ts';
 import type { SignInWatch } from './watch.ts';
 
-/** A server may want more scopes after each sign-in; one that still refuses then does not know what it wants. */
+/** A server may require more scopes after each sign-in. The limit stops a server that never accepts a token. */
 const MAX_SIGN_INS = 3;
 
 export interface SignInGateParts {
@@ -24,7 +24,7 @@ export interface SignInGateParts {
   accounts: Pick<Accounts, 'findSignIn'>;
   watch: Pick<SignInWatch, 'on'>;
   interactions: InteractionRouter;
-  /** Somebody is being asked. */
+  /** Called when the gateway asks a person to sign in. */
   onAsked: (signIn: SignIn) => void;
   questionTimeoutMs: number;
   clock: Clock;
@@ -45,8 +45,8 @@ export class SignInGate {
   }
 
   /**
-   * Waits until somebody has signed in, and goes on with the call. `keep` stores what a restart needs, before anybody is asked;
-   * `goOn` sends what the server has refused.
+   * Waits for the sign-in and then continues the call. `keep` stores the resume point before the question is asked; `goOn` repeats the
+   * refused request.
    */
   async pass(
     call: LiveCall,
@@ -67,12 +67,12 @@ export class SignInGate {
     }
     if (!needsSignIn(outcome)) return outcome;
     const { issuer, scopes } = outcome.signIn;
-    const wanted = scopes.length === 0 ? '' : ` (it wants ${scopes.join(' ')})`;
-    const reason = `the server still refuses the call after ${MAX_SIGN_INS} sign-ins at ${hostOf(issuer)}${wanted}`;
+    const wanted = scopes.length === 0 ? '' : ` (it requires ${scopes.join(' ')})`;
+    const reason = `the server still refuses the call after ${MAX_SIGN_INS} sign-ins to ${hostOf(issuer)}${wanted}`;
     return { kind: 'unreachable', reason, failure: 'no_token' };
   }
 
-  /** Resolves once the call can go on; otherwise with the reason why it fails. */
+  /** Resolves with `undefined` once the call can continue, or with the reason why it fails. */
   async #wait(call: LiveCall, signIn: AskableSignIn): Promise<string | undefined> {
     const { principal, watch, interactions, clock, log } = this.#parts;
     const { server, id, issuer } = signIn;
@@ -88,10 +88,10 @@ export class SignInGate {
       );
     });
     try {
-      // Somebody may have signed in since the server refused the call.
+      // The sign-in may have been completed since the server refused the call.
       if ((await this.#isOver(id)) || stop.aborted) return undefined;
       log.info('sign_in_required', { server, issuer, tool: call.request.tool });
-      // As a task it is not lost with this process.
+      // A task survives the end of this process.
       if (call.caller.followsApproval) call.promote('sign_in');
       interactions.rejectWhere(
         ({ signIn: other, link }) => other !== undefined && other.id !== id && isOf(link, call),
@@ -100,7 +100,7 @@ export class SignInGate {
       this.#parts.onAsked(signIn);
       const asking = this.#ask(call, signIn, { withdrawn: withdrawn.signal, taken: taken.signal });
       const first = await Promise.race([over, asking]);
-      // To accept is to open the page: the sign-in goes on there.
+      // Accepting means only that the person has opened the page.
       const end = isAccepted(first) ? await over : first;
       if (end === 'stopped') {
         if (stop.reason !== LEAVE_RUNNING) withdrawn.abort(stop.reason);
@@ -109,18 +109,19 @@ export class SignInGate {
       if (end === 'signed in') {
         log.info('signed_in', { server, issuer });
         if (await this.#isOver(id)) await this.#settle(call, id);
-        else withdrawn.abort(new Error('somebody has signed in by another link'));
+        else withdrawn.abort(new Error('the sign-in was completed by another link'));
         return undefined;
       }
       if (end === 'late' || (end instanceof NotAnswered && end.status === 'expired')) {
         withdrawn.abort(new Error('the sign-in was not completed in time'));
         return `the sign-in to ${host} was not completed in time`;
       }
-      if (end instanceof Error) return `nobody could be asked to sign in to ${host} (${end.message})`;
+      if (end instanceof Error)
+        return `the request to sign in to ${host} could not be shown to anyone (${end.message})`;
       return `the request to sign in to ${host} was ${end['action'] === 'decline' ? 'declined' : 'cancelled'}`;
     } finally {
       for (const each of clean) each();
-      // After a stop, the next run of the program uses the answer.
+      // After a shutdown, the next run of the program uses the answer.
       if (stop.reason !== LEAVE_RUNNING) taken.abort();
     }
   }
@@ -129,13 +130,13 @@ export class SignInGate {
     try {
       return (await this.#parts.accounts.findSignIn(id)) === undefined;
     } catch (error) {
-      // Nobody knows. The call waits, and its server knows.
+      // Unknown, so the call keeps waiting.
       this.#parts.log.warn('sign_in_not_found', { error: messageOf(error) });
       return false;
     }
   }
 
-  /** The answer, or why there is none. */
+  /** Returns the answer, or the error if there is none. */
   async #ask(
     { id: callId }: LiveCall,
     { id, server, issuer, scopes, url, expiresAt }: AskableSignIn,
@@ -149,7 +150,7 @@ export class SignInGate {
           mode: 'url',
           elicitationId: id,
           url,
-          message: `${messageFor({ server, issuer, scopes })} The call goes on by itself afterwards.`,
+          message: `${messageFor({ server, issuer, scopes })} The call then continues automatically.`,
         },
         signIn: { id, issuer, scopes },
         callId,
@@ -165,7 +166,7 @@ export class SignInGate {
     }
   }
 
-  /** Somebody has signed in: that is the answer to the question, if it is open. */
+  /** Answers the question, if it is still open, because the sign-in is complete. */
   async #settle(call: LiveCall, id: string): Promise<void> {
     const { interactions, log } = this.#parts;
     const asked = interactions.openWhere(({ signIn, link }) => signIn?.id === id && isOf(link, call));
@@ -173,7 +174,7 @@ export class SignInGate {
       try {
         await interactions.answer(question.id, question.kind, { action: 'accept' }, 'link');
       } catch (error) {
-        // The call goes on all the same; the question ends with it.
+        // The call continues anyway, and the question ends with it.
         log.warn('question_not_settled', { requestId: question.id, error: messageOf(error) });
       }
     }
@@ -182,7 +183,7 @@ export class SignInGate {
 
 type AskableSignIn = NeededSignIn & { url: string };
 
-const STOPPED: CallOutcome = { kind: 'lost', reason: 'the call was stopped before anybody signed in' };
+const STOPPED: CallOutcome = { kind: 'lost', reason: 'the call was stopped before the sign-in was completed' };
 
 const isAccepted = (end: Answer | Error | string): boolean =>
   typeof end === 'object' && !(end instanceof Error) && end['action'] === 'accept';
@@ -192,7 +193,7 @@ function isOf(link: Link, { id, taskId }: LiveCall): boolean {
   return asking !== undefined && (asking.callId === id || (taskId !== undefined && asking.taskId === taskId));
 }
 
-/** What the person reads: who wants it, where they are sent, and what they grant. */
+/** The text of the question: the server, the authorization server and the scopes. */
 export function messageFor({ server, issuer, scopes }: Pick<NeededSignIn, 'server' | 'issuer' | 'scopes'>): string {
   const granted = scopes.length === 0 ? '' : ` It asks for: ${scopes.join(', ')}.`;
   return `Sign in to use ${server}: the page leads you to ${hostOf(issuer)}.${granted}`;

@@ -1,21 +1,21 @@
 import type { Accounts } from '../ports.ts';
 
-/** Tells the sessions of a gateway when one of their principals has signed in at a server. */
+/** Notifies the sessions of a gateway when one of their principals has signed in to a server. */
 export class SignInWatch {
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly close: () => void;
 
-  /** `onChange` is told of everybody. */
+  /** `onChange` is called for all principals. */
   constructor(accounts: Pick<Accounts, 'watch'>, onChange: (principal: string, server: string) => void) {
     this.close = accounts.watch((principal, server) => {
-      // Those who are told may wait again at once.
+      // Copied, because a listener may subscribe again at once.
       const told = [...(this.#listeners.get(keyOf(principal, server)) ?? [])];
       for (const listener of told) listener();
       onChange(principal, server);
     });
   }
 
-  /** Until the returned function is called. */
+  /** Calls the listener until the returned function is called. */
   on(principal: string, server: string, listener: () => void): () => void {
     const key = keyOf(principal, server);
     const listeners = this.#listeners.get(key) ?? new Set();
@@ -27,5 +27,5 @@ export class SignInWatch {
   }
 }
 
-/** The name of a server has no line break. */
+/** Unambiguous, because the name of a server contains no line break. */
 const keyOf = (principal: string, server: string): string => `${server}\n${principal}`;

@@ -1,4 +1,4 @@
-/** The pages of sign-ins on a free local port, for a gateway that does not listen over HTTP. It listens only while a sign-in waits. */
+/** Serves the sign-in pages on a free local port, for a gateway that does not listen over HTTP. Listens only while a sign-in waits. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ export interface LoopbackParts {
   clock: Clock;
 }
 
-/** Nothing waits before the first link was made, which follows at once. */
+/** Closes a port for which no link was created. Normally the first link follows at once. */
 const UNUSED_MS = 60_000;
 
 export class LoopbackPages {
@@ -30,7 +30,7 @@ export class LoopbackPages {
     this.#parts = parts;
   }
 
-  /** Where the pages are; opens the port if it is not open. */
+  /** Returns the base URL of the pages; opens the port if necessary. */
   async base(): Promise<string> {
     if (this.#closed) throw new Error('the gateway is shutting down');
     this.#opening ??= this.#open().catch((error: unknown) => {
@@ -40,7 +40,7 @@ export class LoopbackPages {
     return (await this.#opening).base;
   }
 
-  /** The page on which the person begins. The port stays open until the sign-in is over. */
+  /** The page on which the person starts. The port stays open until the sign-in is over. */
   async linkTo({ id, principal, server, expiresAt }: SignIn): Promise<string> {
     const base = await this.base();
     if (!this.#waiting.has(id)) {
@@ -93,7 +93,7 @@ export class LoopbackPages {
     return { server, base };
   }
 
-  /** What is being answered is still sent. */
+  /** Lets open responses finish. */
   #close(): void {
     this.#stopTimer();
     const opening = this.#opening;

@@ -1,4 +1,4 @@
-/** The pages of sign-ins over real HTTP, with accounts that the test plays. */
+/** The sign-in pages over real HTTP, with scripted accounts. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,11 +16,11 @@ interface Served {
   base: string;
   accounts: ScriptedAccounts;
   core: Core;
-  /** The page to sign in on for a principal. */
+  /** The sign-in page for a principal. */
   link: (principal?: string) => Promise<string>;
 }
 
-/** The console of a gateway of several people; the test says in a header who uses the browser. */
+/** The console of a gateway with several people; a header names the person at the browser. */
 const scriptedConsole: Exclude<SignInPagesParts['console'], 'off' | undefined> = {
   visitor: async ({ headers }) => {
     const principal = headers['x-person'];

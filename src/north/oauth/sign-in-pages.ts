@@ -1,10 +1,10 @@
 /**
- * The pages of a sign-in at a server. `/oauth/start/<id>` shows who wants what, and its button leads to the authorization server;
- * `/oauth/callback` is where the browser comes back to, with a segment behind it from an authorization server that does not name itself.
+ * The pages for signing in to a server. `/oauth/start/<id>` shows the server and the scopes, and its button leads to the authorization
+ * server. The browser returns to `/oauth/callback`, with a segment appended for an authorization server that does not name itself.
  *
- * A link can be sent to somebody else, who would then sign in with their account for the calls of the sender. So the person at the
- * browser must be the one whose calls wait, as the console knows, or an operator who says that it is meant so; and the browser that
- * comes back must be the one that began. Loaded with the first request.
+ * An attacker could send the link to another person, who would then sign in with their account for the attacker's calls. So the person
+ * must be the one whose calls wait, which the console checks, or an operator who confirms it; and the browser that returns must be the
+ * one that began. Loaded with the first request.
  */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
@@ -25,25 +25,25 @@ import { signInPage, type Visitor } from './html.ts';
 export const OAUTH_PATH = '/oauth/';
 export const START_PATH = '/oauth/start/';
 export const CALLBACK_PATH = '/oauth/callback';
-/** The document for all authorization servers, or for one of them. */
+/** The metadata document for all authorization servers, or for a single one. */
 const METADATA_PATH = /^\/oauth\/client-metadata(?:\/([\w-]{43}))?\.json$/;
 
-/** The name of the key in the store. */
+/** The name of the cookie key in the store. */
 const KEY = 'sign-in cookies';
 const COOKIE_SECONDS = 3600;
 const MOST_BODY_BYTES = 16_384;
 
 export interface SignInPagesParts {
   gateway: Pick<Gateway, 'store' | 'log'>;
-  /** Whether a person may know of a server; everybody may without access rules. */
+  /** Whether a person may see a server; absent without access rules. */
   mayKnow?: ((person: Person, server: string) => boolean) | undefined;
   accounts: Accounts;
   guard: Guard;
-  /** Knows who uses a browser; absent if everybody who reaches the gateway is the same person. Without a console nobody can know. */
+  /** Identifies the person at the browser; absent if the gateway has one user, `off` if the person cannot be identified. */
   console?: Pick<Console, 'visitor' | 'signInAddress'> | 'off' | undefined;
-  /** Where people reach the gateway, without a path. */
+  /** The base URL of the gateway, without a path. */
   base: () => string;
-  /** What the gateway says of itself to authorization servers; absent if they could not read it. */
+  /** The client ID metadata document; absent if authorization servers could not read it. */
   clientMetadata?: ((segment?: string) => Promise<Record<string, unknown>>) | undefined;
 }
 
@@ -53,7 +53,7 @@ interface Page {
   headers?: Record<string, string | string[]>;
 }
 
-/** A page that says why something is not possible. */
+/** Shown as a page with the reason why a request is not possible. */
 class Note extends Error {
   readonly status: number;
   readonly title: string;
@@ -68,8 +68,8 @@ class Note extends Error {
 function linkIsOver(): Note {
   return new Note(
     410,
-    'This link is not valid any more',
-    'Somebody has signed in already, or the time is over. If a call still waits, it shows another link.',
+    'This link is no longer valid',
+    'The sign-in is complete, or the link has expired. If a call is still waiting, it shows a new link.',
   );
 }
 
@@ -99,10 +99,10 @@ export class SignInPages {
     const document = METADATA_PATH.exec(path);
     if (document && this.#parts.clientMetadata !== undefined) return this.#metadata(req, document[1]);
     if (path === CALLBACK_PATH || path.startsWith(`${CALLBACK_PATH}/`)) {
-      if (method !== 'GET') throw new Note(405, 'Not possible', 'Authorization servers send browsers here.');
+      if (method !== 'GET') throw new Note(405, 'Not possible', 'Use GET here.');
       return this.#callback(req, path);
     }
-    if (!path.startsWith(START_PATH)) throw new Note(404, 'Nothing here', 'There is no such page.');
+    if (!path.startsWith(START_PATH)) throw new Note(404, 'Page not found', 'This page does not exist.');
     if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
       throw new Note(405, 'Not possible', 'Use GET or POST here.');
     }
@@ -125,7 +125,7 @@ export class SignInPages {
     throw linkIsOver();
   }
 
-  /** The browser comes back to one address only, and brings along only the cookies of that host. */
+  /** Redirects to the base URL, because the browser returns there and sends only the cookies of that host. */
   #elsewhere({ headers: { host = '' }, url, method }: IncomingMessage): Page | undefined {
     const base = this.#parts.base();
     if (method === 'POST' || host.toLowerCase() === new URL(base).host) return undefined;
@@ -136,29 +136,29 @@ export class SignInPages {
     const visitor = await this.#visitor(req, signIn);
     if (visitor === undefined) return this.#toConsole(signIn);
     const headers = {
-      // The authorization server, and where it leads to, is where the form ends.
+      // The form redirects to the authorization server, which may redirect further.
       'content-security-policy': contentPolicy("'self' https: http:"),
-      // Otherwise browsers do not say where the form comes from.
+      // Otherwise browsers send no usable Origin header with the form.
       'referrer-policy': 'same-origin',
     };
     const namesPrincipal = this.#parts.console !== undefined;
     return { status: 200, html: signInPage({ signIn, visitor, namesPrincipal }), headers };
   }
 
-  /** The console finds out who the person is, and sends the browser back. */
+  /** The console identifies the person, and sends the browser back. */
   #toConsole(signIn: SignIn): Page {
     const { console } = this.#parts;
     if (console === undefined || console === 'off') {
       throw new Note(
         403,
         'Not possible',
-        'This gateway runs without its console, which would know who you are. Ask its operator to turn the console on.',
+        'This gateway runs without its console, so it cannot check who you are. Ask its operator to turn the console on.',
       );
     }
     return { status: 303, html: '', headers: { location: console.signInAddress(startPath(signIn)) } };
   }
 
-  /** `undefined` if it is not known who that is. */
+  /** `undefined` if the person is not signed in to the console. */
   async #visitor(req: IncomingMessage, signIn: SignIn): Promise<Visitor | undefined> {
     const { console, mayKnow } = this.#parts;
     if (console === undefined) return 'the person';
@@ -169,8 +169,8 @@ export class SignInPages {
     if (person.operator) return { operator: person.principal };
     throw new Note(
       403,
-      'This is not for you',
-      `You are ${person.principal}, and the calls of somebody else wait for this. If you signed in, they would use your account.`,
+      'This link is not for you',
+      `You are ${person.principal}, and this sign-in is for the calls of another person, which would use your account.`,
     );
   }
 
@@ -196,13 +196,13 @@ export class SignInPages {
       throw new Note(
         403,
         'This browser did not begin the sign-in',
-        'Nothing was done. Open the link that asks you to sign in, and do all of it in one browser.',
+        'Nothing was changed. Open the sign-in link again, and complete the sign-in in the same browser.',
       );
     }
     const headers = { 'set-cookie': await this.#cookie(state, 0) };
     try {
       const { server } = await accounts.complete(parameters, path);
-      const text = `The calls that waited for ${cleanLine(server)} continue by themselves. You can close this page.`;
+      const text = `The calls that waited for ${cleanLine(server)} continue automatically. You can close this page.`;
       return { status: 200, html: notePage('You are signed in', text), headers };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
@@ -217,7 +217,7 @@ export class SignInPages {
     throw new Note(403, 'Not possible', 'The form was sent by another page. Open the link, and use its button.');
   }
 
-  /** Shows at the callback that it is the same browser. It is sent along when another site leads back here. */
+  /** Proves at the callback that the browser is the same. `Lax` cookies are also sent on a redirect from another site. */
   async #cookie(state: string, seconds: number): Promise<string> {
     const secure = this.#parts.base().startsWith('https:') ? '; Secure' : '';
     const value = seconds === 0 ? '' : await this.#proofOf(state);
@@ -246,14 +246,14 @@ export class SignInPages {
 
   #noteOf(error: unknown): Note {
     if (error instanceof Note) return error;
-    // Its messages are for people, without secrets.
+    // Its messages are for people and contain no secrets.
     if (error instanceof GatewayError) return new Note(ERROR_TABLE[error.code].http, 'Not possible', error.message);
     if (error instanceof ApiError && error.status < 500) return new Note(error.status, 'Not possible', error.message);
     const { log, store } = this.#parts.gateway;
     log.error('sign_in_page_failed', { error: messageOf(error) });
     return store.problem === undefined
-      ? new Note(500, 'Something went wrong', 'The log of the gateway says more.')
-      : new Note(503, 'Not now', 'The gateway cannot do this at the moment. Try again.');
+      ? new Note(500, 'Something went wrong', 'The log of the gateway contains details.')
+      : new Note(503, 'Temporarily unavailable', 'The gateway cannot do this at the moment. Try again later.');
   }
 }
 

@@ -1,4 +1,4 @@
-/** Requests with the token of an account, and what follows when the server refuses one. */
+/** Sends requests with the token of an account, and handles refusals. */
 
 import type { AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports.ts';
 import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
@@ -6,12 +6,12 @@ import { SignInRequired } from '../../core/sign-in/required.ts';
 import { challengeIn } from './challenge.ts';
 import type { HttpAnswer } from './http-pool.ts';
 
-/** So often a refused request is sent again: with a token that was refreshed, and with one that another gateway has fetched. */
+/** A refused request is sent again with a refreshed token, and with one that another gateway has fetched. */
 const MAX_RETRIES = 2;
 
 /**
  * Sends a request with the token of the account. A server that answers with 401, or with 403 and a challenge, has not processed the
- * request, so it is sent again if there is another token. Throws `SignInRequired` if a person has to sign in first.
+ * request, so it is sent again with another token if there is one. Throws `SignInRequired` if a person has to sign in first.
  */
 export async function sendAuthorized(
   { tokens, linkTo }: ConnectionAccount,
@@ -32,7 +32,7 @@ export async function sendAuthorized(
   }
 }
 
-/** Nobody reads the answer if it is not known what to do: its connection must not stay open. */
+/** Discards the response on failure, so that its connection does not stay open. */
 async function afterRefusal(
   tokens: AccountTokens,
   token: string | undefined,

@@ -3,12 +3,12 @@
 import type { AuthChallenge } from '../../core/ports.ts';
 import type { HttpAnswer } from './http-pool.ts';
 
-/** A challenge that is longer than this is not read. */
+/** Longer headers are ignored. */
 const MAX_CHARS = 16_384;
 
 /**
- * How the server refused the request; `undefined` if it did not, or if no token can change the refusal. A 403 concerns
- * tokens only if it says so.
+ * The challenge in a refusal; `undefined` if the server did not refuse, or if another token would not help. A 403 concerns tokens only
+ * if it has a bearer challenge.
  */
 export function challengeIn({ status, headers }: Pick<HttpAnswer, 'status' | 'headers'>): AuthChallenge | undefined {
   if (status !== 401 && status !== 403) return undefined;
@@ -24,10 +24,10 @@ export function challengeIn({ status, headers }: Pick<HttpAnswer, 'status' | 'he
   };
 }
 
-/** `scheme` or `name=value`, each with the separator before it. */
+/** `scheme` or `name=value`, with the preceding separator. */
 const PART = /[\s,]*([!#$%&'*+.^_`|~\w-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]*)))?/y;
 
-/** The parameters of the first challenge for bearer tokens; their names in lower case. */
+/** The parameters of the first bearer challenge, with names in lower case. */
 function bearerParameters(header: string): Record<string, string> | undefined {
   if (header.length > MAX_CHARS) return undefined;
   let found: Record<string, string> | undefined;

@@ -1,4 +1,4 @@
-/** The SQL of accounts on servers, for both databases. */
+/** The SQL for accounts on servers, in both dialects. */
 
 import type { AccountRecord, AccountRecordKind, StoredAccountRecord } from '../../core/ports.ts';
 
@@ -6,9 +6,9 @@ export interface AccountsDialect {
   /** The prefix of table names. */
   schema: string;
   parameter: (place: number) => string;
-  /** An expression for the time, if the caller's clock must not be used. */
+  /** An expression for the current time, if the database's clock must be used. */
   now?: string;
-  /** All rows, before an offset. */
+  /** The clause before `OFFSET` that selects all rows. */
   noLimit: string;
 }
 
@@ -30,8 +30,8 @@ export interface AccountsStatements {
 const COLUMNS = 'kind, id, principal, server, version, created_at, keep_until, data';
 
 /**
- * Every statement may run twice: a writer recognizes its own version, and so does not conflict with itself when the answer to the
- * first attempt was lost.
+ * Every statement may run twice: a writer recognizes its own version, so it does not conflict with itself if the response to the first
+ * attempt was lost.
  */
 export function accountsStatements({ schema, parameter: p, now, noLimit }: AccountsDialect): AccountsStatements {
   const table = `${schema}accounts`;

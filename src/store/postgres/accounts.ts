@@ -27,7 +27,7 @@ const SQL = accountsStatements({
 
 const NOTIFY = `SELECT pg_notify('${ACCOUNTS_CHANNEL}', $1)`;
 
-/** PostgreSQL does not accept longer notices. */
+/** PostgreSQL rejects longer notices. */
 const MAX_NOTICE_BYTES = 7900;
 
 interface Notice {
@@ -113,7 +113,7 @@ export class PostgresAccounts implements AccountStore {
     return () => this.#watchers.delete(watcher);
   }
 
-  /** Another gateway has changed tokens; without a notice, some gateway may have. */
+  /** Handles a notice that a gateway has changed tokens. Without a notice, any tokens may have changed. */
   told(notice: string | undefined): void {
     const { gateway, account } = noticeIn(notice);
     if (gateway === this.#gateway) return;

@@ -54,7 +54,7 @@ test('A-29: mix-up: an answer that names another issuer, or none where it should
     parameters.set('error', 'access_denied');
     parameters.set('error_description', 'call this number');
     const failure = await accounts.complete(parameters, pathname).catch(String);
-    expect(failure).toContain(`does not come from ${server.issuer}`);
+    expect(failure).toContain(`the response is not from ${server.issuer}`);
     expect(failure).not.toMatch(/this number|access_denied|login\.example/);
     expect(server.askedFor('/token')).toEqual([]);
   }
@@ -83,7 +83,7 @@ test('A-29, A-30: mix-up: an authorization server that does not name itself has 
   detour.searchParams.set('redirect_uri', own);
   const response = await fetch(detour, { redirect: 'manual' });
   const { searchParams, pathname } = new URL(response.headers.get('location') ?? '');
-  await expect(accounts.complete(searchParams, pathname)).rejects.toThrow(`does not come from ${evil.issuer}`);
+  await expect(accounts.complete(searchParams, pathname)).rejects.toThrow(`the response is not from ${evil.issuer}`);
   expect(evil.askedFor('/token')).toEqual([]);
 
   const { searchParams: good, pathname: path } = await comeBackTo(accounts, await accounts.signIn(at(honest.url)));
@@ -272,7 +272,7 @@ test('A-35: only https leaves the machine, and answers are limited in size and t
   await expect(safeFetch(`${server.issuer}/large`)).rejects.toThrow('more than 1048576 bytes');
   server.intervene = async () => new Promise(() => {});
   const hasty = createSafeFetch({ mayReach: () => true, timeoutMs: 500 });
-  await expect(hasty(`${server.issuer}/slow?secret=1`)).rejects.toThrow(/slow cannot be reached: no answer in time/);
+  await expect(hasty(`${server.issuer}/slow?secret=1`)).rejects.toThrow(/slow cannot be reached: no response in time/);
 });
 
 test('A-12: no token, code, secret or verifier is in the store in the clear, or in the log', async () => {

@@ -63,7 +63,7 @@ test('A-22: metadata of another issuer is refused, whatever differs', async () =
   const server = await handmadeServer({ path: '/tenant' });
   for (const issuer of [`${server.issuer}/`, server.issuer.toUpperCase(), 'https://login.example.com', undefined]) {
     server.metadata = { issuer };
-    expect(await reasonFor(at(server.url))).toContain('is that of issuer');
+    expect(await reasonFor(at(server.url))).toContain('is the metadata of issuer');
   }
   expect(server.askedFor('/register')).toEqual([]);
 });
