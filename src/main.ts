@@ -248,7 +248,7 @@ function modelsOf({ models: endpoints, limits }: Config['settings'], clock: Cloc
   };
 }
 
-/** Accounts at servers, which are loaded when one is first needed. */
+/** Accounts on servers, which are loaded when one is first needed. */
 function accountsFor(
   { settings, servers }: Pick<Config, 'settings' | 'servers'>,
   store: () => Store,

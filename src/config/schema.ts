@@ -341,7 +341,7 @@ const settings = group('The settings of meanwhile itself.', {
     .enum(LOG_FORMATS)
     .default('auto')
     .describe('The format of log lines: `json`, `text` for people, or `auto`: text on a terminal, JSON otherwise.'),
-  auth: group('Who may connect over HTTP, and the key that encrypts the tokens of accounts at servers.', {
+  auth: group('Who may connect over HTTP, and the key that encrypts the tokens of accounts on servers.', {
     tokens: z
       .record(
         name,
@@ -380,7 +380,7 @@ const settings = group('The settings of meanwhile itself.', {
       .union([encryptionKey, z.array(encryptionKey).refine((keys) => keys.length > 0, 'expected at least one key')])
       .optional()
       .describe(
-        'The key that encrypts the tokens of [accounts at servers](ACCOUNTS.md), as a variable: 32 bytes in base64 or hex. Of a list, ' +
+        'The key that encrypts the tokens of [accounts on servers](ACCOUNTS.md), as a variable: 32 bytes in base64 or hex. Of a list, ' +
           'the first one encrypts and all decrypt. By default a key file beside the file of the store; with a `postgres://` store it has no default.',
       ),
     encryptionKeyFile: z

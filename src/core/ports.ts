@@ -406,7 +406,7 @@ export interface NeededSignIn extends SignIn {
 /** Why no token helps. */
 export interface NoToken {
   reason: string;
-  /** Nobody can sign in at the server, but it may want credentials of another kind. */
+  /** Nobody can sign in to the server, but it may want credentials of another kind. */
   headerHelps?: boolean;
 }
 
