@@ -57,6 +57,7 @@ export interface Page extends Finds {
   on(event: string, listener: (event: { text?: () => string; type?: () => string; message?: string }) => void): void;
   waitForEvent(event: 'download'): Promise<Download>;
   context(): Context;
+  addInitScript(script: { content: string }): Promise<void>;
   close(): Promise<void>;
 }
 

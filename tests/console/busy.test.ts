@@ -103,6 +103,29 @@ test('W-2: the inbox is filtered, and counts what is open', async () => {
   await stage.answersAre([{ content: { ok: true } }]);
 });
 
+test('W-2: the inbox opens the oldest question, also if a newer one arrives before the list is read', async () => {
+  const scene = await stage.scene();
+  await call(scene, 'approve', { what: 'one' });
+  const { page } = await stage.window();
+  await page.addInitScript({
+    content: `
+      const real = fetch;
+      window.held = new Promise((resolve) => (window.release = resolve));
+      window.fetch = async (url, init) => {
+        const response = await real(url, init);
+        if (String(url).includes('/questions?')) await window.held;
+        return response;
+      }`,
+  });
+  const { url, key } = scene.gateway.console;
+  await page.goto(`${url}#key=${key}&to=/inbox`);
+  await page.getByText('Live', { exact: true }).waitFor();
+  await call(scene, 'approve', { what: 'two' });
+  await page.getByRole('list', { name: 'Open questions' }).getByText('Approve two?').waitFor();
+  await page.evaluate('window.release()');
+  await page.getByRole('article').getByText('Approve one?').waitFor();
+});
+
 test('W-3: 1,000 running tasks are listed, followed and filtered', async () => {
   const { gateway } = await stage.scene();
   await write(gateway, many(1000, runningTask));

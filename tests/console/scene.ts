@@ -50,7 +50,7 @@ export class Stage {
     const context = await this.browser.newContext({ viewport: WIDE, locale: 'en-GB', ...options });
     defer(() => context.close());
     // Shorter than that of a test, so that a failure says what was awaited.
-    context.setDefaultTimeout(8000);
+    context.setDefaultTimeout(15_000);
     const page = await context.newPage();
     page.on('pageerror', ({ message }) => this.troubles.push(String(message)));
     page.on('console', (line) => {

@@ -45,8 +45,8 @@ export function Inbox(): JSX.Element {
   const count = openCount();
   const all = ended ? endedQuestions() : withSelected(open, selected);
   const shown = all.filter((question) => found.ids.has(question.id) || matches(question, text));
-  // With room for it, the first question is open from the start.
-  const first = !ended && id === undefined && isWide() ? shown[0]?.id : undefined;
+  // With room for it, the first question is open from the start. A new one may arrive before the list with the older ones.
+  const first = loaded.get() && !ended && id === undefined && isWide() ? shown[0]?.id : undefined;
   useEffect(() => {
     if (first !== undefined) show(hrefOf('inbox', first));
   }, [first]);
