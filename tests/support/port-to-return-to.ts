@@ -1,7 +1,13 @@
+/** Each worker of the tests has ports of its own: two tests at a time would sooner or later choose the same one. */
+const PORTS = 1000;
+const first = 20_000 + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 12) * PORTS;
+let last = Math.floor(Math.random() * PORTS);
+
 /**
  * A port for what will be stopped and started again on the same one: below those that systems give to outgoing
  * connections and to whoever binds port 0, so that none of these takes it in between. It may be in use.
  */
 export function portToReturnTo(): number {
-  return 20_000 + Math.floor(Math.random() * 12_000);
+  last = (last + 1) % PORTS;
+  return first + last;
 }
