@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../child.ts';
 import type { Era } from '../load.ts';
+import { freePort } from '../../tests/support/port-to-return-to.ts';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const MODULES = join(FOLDER, 'node_modules');
@@ -55,13 +55,4 @@ async function install(): Promise<void> {
   const npm = spawn('npm', args, { cwd: FOLDER, stdio: ['ignore', 'ignore', 'inherit'], shell });
   const [code] = (await once(npm, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`npm ci in ${FOLDER} ended with ${String(code)}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,12 +1,11 @@
 /** People sign in to the console with a real authorization server, in a real browser. For the browser it is another site. */
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startLoginServer, type LoginServer } from '../auth/login-server.ts';
 import { handmadeIssuer } from '../auth/issuer.ts';
 import type { SettingsInput } from '../support/gateway.ts';
 import type { Page } from './browser.ts';
 import { isAccessible, NARROW, Stage, WIDE, type Scene } from './scene.ts';
+import { freePort } from '../support/port-to-return-to.ts';
 
 let stage: Stage;
 
@@ -20,21 +19,12 @@ beforeEach(() => {
   stage.troubles.length = 0;
 });
 
-/** The issuer has to know the address before the gateway listens. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 const TOKEN = 'a-token-of-somebody-1';
 /** The pages of the issuer wait for a font that is not there. */
 const PATIENT = { timeout: 60_000 };
 
 async function withIssuer(more: SettingsInput = {}): Promise<Scene & { server: LoginServer; address: string }> {
+  // The issuer has to know the address before the gateway listens.
   const port = await freePort();
   const address = `http://127.0.0.1:${port}/console`;
   const server = await startLoginServer(`http://127.0.0.1:${port}`, 'localhost');

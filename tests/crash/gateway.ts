@@ -1,14 +1,13 @@
 /** The program on a port and a store of its own, to be killed and started again. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ServerConfig } from '../../src/core/ports.ts';
 import { clockAhead } from '../support/clock-ahead.ts';
-import { portToReturnTo } from '../support/port-to-return-to.ts';
+import { freePort } from '../support/port-to-return-to.ts';
 
 const BUILT = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const START_MS = 20_000;
@@ -148,19 +147,4 @@ export class KillableGateway {
   #lastLines(): string {
     return this.log.slice(-20).join('\n');
   }
-}
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = portToReturnTo();
-    if (await isFree(port)) return port;
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(false));
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-  });
 }

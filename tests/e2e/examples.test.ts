@@ -1,8 +1,6 @@
 /** The examples as a user runs them: with the packed package, in a project made as the pages say. */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { transform } from 'esbuild';
@@ -10,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { VERSION } from '../../src/lib/version.ts';
 import { ROOT } from '../support/imports.ts';
 import { linkInto, type Project, projectAsToldBy, type Typed, typed } from '../support/packed-project.ts';
+import { freePort } from '../support/port-to-return-to.ts';
 
 const run = promisify(execFile);
 const CLIENT_PAGE = 'docs/CLIENT.md';
@@ -119,15 +118,6 @@ async function everythingOverHttp(): Promise<string> {
   const { said } = typed(project, 'node_modules/.bin/mcp-server-everything streamableHttp', { PORT: String(port) });
   await expect.poll(said, PATIENT).toContain(`listening on port ${port}`);
   return `http://127.0.0.1:${port}/mcp`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Starts a server; the address it prints, and a way to end it. */

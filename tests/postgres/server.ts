@@ -3,12 +3,12 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, chown, copyFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { alone, installBeside } from '../support/side-package.ts';
+import { freePort } from '../support/port-to-return-to.ts';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
@@ -225,13 +225,4 @@ async function usableBy(user: User | undefined, native: string, folder: string):
     await cp(native, copy, { recursive: true, verbatimSymlinks: true });
     return copy;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,3 +1,5 @@
+import { createServer } from 'node:net';
+
 /** Each worker of the tests has ports of its own: two tests at a time would sooner or later choose the same one. */
 const PORTS = 1000;
 const first = 20_000 + (Number(process.env['VITEST_POOL_ID'] ?? 0) % 12) * PORTS;
@@ -10,4 +12,20 @@ let last = Math.floor(Math.random() * PORTS);
 export function portToReturnTo(): number {
   last = (last + 1) % PORTS;
   return first + last;
+}
+
+/** The same, free a moment ago: for programs that have to be told their port. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = portToReturnTo();
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
 }

@@ -1,5 +1,4 @@
 import { stat } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
@@ -7,19 +6,7 @@ import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp, type Json } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { logLines, serveProgram } from '../../support/program.ts';
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => {
-    server.once('listening', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
-}
+import { freePort } from '../../support/port-to-return-to.ts';
 
 const exists = (file: string): Promise<boolean> =>
   stat(file).then(

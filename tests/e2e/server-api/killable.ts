@@ -3,7 +3,6 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -12,8 +11,8 @@ import type { StdioServerConfig } from '../../support/servers.ts';
 import { ROOT } from '../../support/imports.ts';
 import { temporaryFolder } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
-import { portToReturnTo } from '../../support/port-to-return-to.ts';
 import { soon } from '../flows/watch.ts';
+import { freePort } from '../../support/port-to-return-to.ts';
 
 const PROGRAM = join(ROOT, 'node_modules/.cache/meanwhile-tests/server-api.cjs');
 
@@ -92,15 +91,3 @@ function argsFor(door: string, folder: string): string[] {
 }
 
 const storeIn = (folder: string): string => join(folder, 'store.db');
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = portToReturnTo();
-    const probe = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      probe.once('error', () => resolve(false));
-      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-    });
-    if (free) return port;
-  }
-}
