@@ -5,6 +5,7 @@ import { Gateway } from '../../src/core/gateway.ts';
 import { createPolicy } from '../../src/core/policy/policy-gate.ts';
 import type { Accounts, Models, ServerConfig } from '../../src/core/ports.ts';
 import { directView, HUB_VIEW, type ClientRecord } from '../../src/core/session/kind.ts';
+import type { OpenInteraction } from '../../src/core/interaction/interaction.ts';
 import type { Session } from '../../src/core/session/session.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { coreSettings } from './core-settings.ts';
@@ -98,4 +99,12 @@ export async function startTask(session: Session): Promise<string> {
   await turn();
   if (reply.kind !== 'task') throw new Error('no task');
   return reply.task.id;
+}
+
+/** The one elicitation that is open. */
+export async function asked(session: Session): Promise<OpenInteraction> {
+  await turn();
+  const [question, ...more] = session.interactions.list('elicitation');
+  if (question === undefined || more.length > 0) throw new Error('there is not one question');
+  return question;
 }

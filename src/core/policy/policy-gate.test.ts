@@ -1,9 +1,8 @@
 /** Calls under rules, through a whole core with a server and a clock that the test moves. */
 import { describe, expect, test } from 'vitest';
-import { type Core, directSession, hubSession, ONE, SILENT, startCore } from '../../../tests/support/core.ts';
+import { asked, type Core, directSession, hubSession, ONE, SILENT, startCore } from '../../../tests/support/core.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import type { Caller, CallReply, CallRequest } from '../call/request.ts';
-import type { OpenInteraction } from '../interaction/interaction.ts';
 import type { Session } from '../session/session.ts';
 import type { Rule } from './rule.ts';
 
@@ -20,13 +19,6 @@ const underRules = async (rules: Rule[], more: Record<string, unknown> = {}): Pr
 function call(session: Session, more: Partial<CallRequest> = {}, caller: Caller = WAITING): Promise<CallReply> {
   const request = { server: 'one', tool: 'delete', args: { path: '/a' }, timeoutMs: Infinity, ...more };
   return session.calls.execute(session.connection('one'), request, caller);
-}
-
-async function asked(session: Session): Promise<OpenInteraction> {
-  await turn();
-  const [question, ...more] = session.interactions.list('elicitation');
-  if (question === undefined || more.length > 0) throw new Error('there is not one question');
-  return question;
 }
 
 const answer = async (session: Session, id: string, content: unknown): Promise<unknown> =>

@@ -1,6 +1,7 @@
 /** Calls to a server that requires a sign-in, through a whole core with scripted accounts, servers and clock. */
 import { describe, expect, test } from 'vitest';
 import {
+  asked,
   type Core,
   directSession,
   hubSession,
@@ -12,7 +13,6 @@ import { ScriptedAccounts } from '../../../tests/support/scripted-accounts.ts';
 import type { ScriptedCall } from '../../../tests/support/scripted-connection.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import type { Caller, CallReply, CallRequest } from '../call/request.ts';
-import type { OpenInteraction } from '../interaction/interaction.ts';
 import type { Session } from '../session/session.ts';
 import type { NeededSignIn } from '../ports.ts';
 import { SignInRequired } from './required.ts';
@@ -50,13 +50,6 @@ const refusedWith = (signIn: NeededSignIn) =>
 function call(session: Session, more: Partial<CallRequest> = {}, caller: Caller = WAITING): Promise<CallReply> {
   const request = { server: 'one', tool: 'work', args: { path: '/a' }, timeoutMs: Infinity, ...more };
   return session.calls.execute(session.connection('one'), request, caller);
-}
-
-async function asked(session: Session): Promise<OpenInteraction> {
-  await turn();
-  const [question, ...more] = session.interactions.list('elicitation');
-  if (question === undefined || more.length > 0) throw new Error('there is not one question');
-  return question;
 }
 
 const answer = async (session: Session, action: string): Promise<unknown> =>
