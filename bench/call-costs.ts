@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Child, compiled, PROGRAM, script } from './child.ts';
 import { LARGE_END } from './echo.ts';
-import { cellOf, leastCpu, measureCells, type Cell, type Lane } from './lanes.ts';
+import { cellOf, measureCells, type Cell, type Lane } from './lanes.ts';
 import { LoadClient, runLoad, type Era, type HttpTarget } from './load.ts';
 import { StdioLoad } from './stdio-load.ts';
 
@@ -16,14 +16,14 @@ type GatewayPath = (typeof GATEWAY_PATHS)[number];
 type OtherPath = (typeof OTHER_PATHS)[number];
 type Path = Relay | GatewayPath | OtherPath;
 
-/** CPU milliseconds of a call. */
+/** CPU milliseconds of a call, round by round. */
 export interface CallCosts {
-  relays: Record<Relay, number>;
-  calls: Record<GatewayPath | OtherPath, number>;
+  relays: Record<Relay, number[]>;
+  calls: Record<GatewayPath | OtherPath, number[]>;
   /** With 64 in parallel instead of 16. */
-  crowded: Record<GatewayPath, number>;
+  crowded: Record<GatewayPath, number[]>;
   /** With a result of 1 MB. */
-  large: Record<GatewayPath | 'undici', number>;
+  large: Record<GatewayPath | 'undici', number[]>;
 }
 
 export interface CallCostParts {
@@ -51,7 +51,9 @@ export async function measureCallCosts(parts: CallCostParts): Promise<CallCosts>
     crowded: lanes.filter(isCrowded).map((lane) => cellOf<Path, Lane<Path>>(lane, CROWDED)),
     large: large.map((lane) => cellOf<Path, Lane<Path>>(lane, LARGE_PARALLEL)),
   };
-  await measureCells<Path, Cell<Path>>([...cells.calls, ...cells.crowded, ...cells.large]);
+  // What is compared comes one after the other.
+  const pairs = cells.calls.flatMap((cell) => [cell, ...cells.crowded.filter(({ path }) => path === cell.path)]);
+  await measureCells<Path, Cell<Path>>([...pairs, ...cells.large]);
   for (const { client } of [...lanes, ...large]) client.close();
   return {
     relays: costs(RELAYS, cells.calls),
@@ -61,10 +63,9 @@ export async function measureCallCosts(parts: CallCostParts): Promise<CallCosts>
   };
 }
 
-function costs<P extends Path>(paths: readonly P[], cells: readonly Cell<Path>[]): Record<P, number> {
-  const costOf = (path: P): number =>
-    leastCpu(cells.find((cell) => cell.path === path) ?? { cpuMsPerCall: [Number.NaN] });
-  return Object.fromEntries(paths.map((path) => [path, costOf(path)])) as Record<P, number>;
+function costs<P extends Path>(paths: readonly P[], cells: readonly Cell<Path>[]): Record<P, number[]> {
+  const costOf = (path: P): number[] => cells.find((cell) => cell.path === path)?.cpuMsPerCall ?? [];
+  return Object.fromEntries(paths.map((path) => [path, costOf(path)])) as Record<P, number[]>;
 }
 
 async function openLanes({ folder, origin, start }: CallCostParts): Promise<Record<'lanes' | 'large', Lane<Path>[]>> {

@@ -25,13 +25,13 @@ export interface CellFigures {
   callsPerSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** In the round that was disturbed least. */
+  /** The median of all rounds. */
   cpuMsPerCall: number;
 }
 
-/** Many short rounds: on most machines some are disturbed by others, and the least disturbed one counts. */
-const ROUNDS = 16;
-const ROUND_MS = 250;
+/** Many short rounds: the speed of most machines changes all the time, and what is compared must be measured at the same speed. */
+const ROUNDS = 32;
+const ROUND_MS = 125;
 
 /** Every lane with each number of calls in flight, one after the other, and that again and again. */
 export async function measureLanes<P extends string, L extends Lane<P>>(
@@ -60,9 +60,19 @@ async function measure<P extends string>(cell: Cell<P>): Promise<void> {
   cell.cpuMsPerCall.push((after.cpuMs - before.cpuMs) / sample.calls);
 }
 
-/** In the round that was disturbed least. */
-export function leastCpu({ cpuMsPerCall }: { cpuMsPerCall: readonly number[] }): number {
-  return Math.min(...cpuMsPerCall);
+/**
+ * How many times the first takes of the second, both round by round: the median of the quotients within a round. The least or the
+ * median of each by itself would compare rounds in which the machine was not equally fast.
+ */
+export function ratioOf(measured: readonly number[], reference: readonly number[]): number {
+  return median(measured.map((value, round) => value / (reference[round] ?? Number.NaN)));
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 }
 
 export function figuresOf<P extends string>(cell: Cell<P>): CellFigures {
@@ -75,7 +85,7 @@ export function figuresOf<P extends string>(cell: Cell<P>): CellFigures {
     callsPerSecond: speed(cell),
     p50Ms: quantile(latencies, 0.5),
     p99Ms: quantile(latencies, 0.99),
-    cpuMsPerCall: leastCpu(cell),
+    cpuMsPerCall: median(cell.cpuMsPerCall),
   };
 }
 
@@ -90,6 +100,6 @@ function speed({ samples }: { samples: readonly Sample[] }): number {
   return total('calls') / total('seconds');
 }
 
-function quantile(sorted: number[], share: number): number {
+function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

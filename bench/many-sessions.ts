@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Child, PROGRAM, type Memory } from './child.ts';
-import { leastCpu, measureLanes, type Lane } from './lanes.ts';
+import { measureLanes, type Lane } from './lanes.ts';
 import { LoadClient, runLoad } from './load.ts';
 
 const SESSIONS = 10_000;
@@ -15,9 +15,9 @@ export interface ManySessions {
   sessions: number;
   before: Memory;
   after: Memory;
-  /** CPU time of a call with only its own session open, and with all of them. */
-  aloneCpuMs: number;
-  amongCpuMs: number;
+  /** CPU time of a call, round by round, with only its own session open, and with all of them. */
+  aloneCpuMs: number[];
+  amongCpuMs: number[];
 }
 
 /** The calls are measured in turns with those of another gateway, which has no other session open. */
@@ -36,7 +36,7 @@ export async function measureManySessions(folder: string, origin: string): Promi
     await useSessions(await gateways.among.url);
     await delay(REST_MS);
     const after = await gateways.among.memory();
-    const [alone = Number.NaN, among = Number.NaN] = (await measureLanes(lanes, [16])).map(leastCpu);
+    const [alone = [], among = []] = (await measureLanes(lanes, [16])).map(({ cpuMsPerCall }) => cpuMsPerCall);
     for (const { client } of lanes) client.close();
     return { sessions: SESSIONS, before, after, aloneCpuMs: alone, amongCpuMs: among };
   } finally {

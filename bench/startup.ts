@@ -29,7 +29,7 @@ export async function measureStartUp(config: string): Promise<StartUp> {
     bareMs.push(await firstOutput(['--eval', 'console.log("protocolVersion")']));
     programMs.push(await firstOutput([PROGRAM, 'stdio', '--config', config, '--log-level', 'error']));
   }
-  return { programMs: programMs.toSorted((a, b) => a - b), bareMs: bareMs.toSorted((a, b) => a - b) };
+  return { programMs, bareMs };
 }
 
 async function firstOutput(args: string[]): Promise<number> {

@@ -6,6 +6,7 @@ import { bytesForEach, type Child } from './child.ts';
 import { measureHeldCalls } from './held-calls.ts';
 import { measureHugeResults, type HugeResults } from './huge-results.ts';
 import { measureIdle, type Idle } from './idle.ts';
+import { median, ratioOf } from './lanes.ts';
 import { measureListing, type Listing } from './listing.ts';
 import { measureManySessions, type ManySessions } from './many-sessions.ts';
 import { measureStartUp, type StartUp } from './startup.ts';
@@ -65,13 +66,15 @@ function goalsOf({ costs, startUp, idle, sessions, listing, heldBytes }: Omit<Ta
   const sessionBytes = bytesForEach(before, after, sessions.sessions);
   return [
     ...callGoals(costs),
-    ratio('64 in parallel: CPU per call ÷ that at 16', 1, total(costs.crowded), total(costs.calls), {
-      from: GATEWAY_PATHS.map((path) => `${path} ${(costs.crowded[path] / costs.calls[path]).toFixed(2)}`).join(', '),
+    ratio('64 in parallel: CPU per call ÷ that at 16', 1, ratioOf(total(costs.crowded), total(costs.calls)), {
+      from: GATEWAY_PATHS.map((path) => `${path} ${ratioOf(costs.crowded[path], costs.calls[path]).toFixed(2)}`).join(
+        ', ',
+      ),
     }),
-    ratio('start to first answer ÷ bare Node printing a line', 3, median(startUp.programMs), median(startUp.bareMs), {
+    ratio('start to first answer ÷ bare Node printing a line', 3, ratioOf(startUp.programMs, startUp.bareMs), {
       from: `median ${median(startUp.programMs).toFixed(0)} and ${median(startUp.bareMs).toFixed(0)} ms`,
     }),
-    ratio('idle memory ÷ bare Node with an http server', 1.35, idle.rssBytes, idle.bareRssBytes, {
+    ratio('idle memory ÷ bare Node with an http server', 1.35, idle.rssBytes / idle.bareRssBytes, {
       from: `${mb(idle.rssBytes)} and ${mb(idle.bareRssBytes)}; with one session ${mb(idle.sessionRssBytes)}`,
     }),
     {
@@ -88,9 +91,14 @@ function goalsOf({ costs, startUp, idle, sessions, listing, heldBytes }: Omit<Ta
       unit: 'KB',
       from: `${HELD_CALLS} calls`,
     },
-    ratio('10,000 sessions open: CPU per call ÷ that with one', 1.1, sessions.amongCpuMs, sessions.aloneCpuMs, {
-      from: `${ms(sessions.amongCpuMs)} and ${ms(sessions.aloneCpuMs)}`,
-    }),
+    ratio(
+      '10,000 sessions open: CPU per call ÷ that with one',
+      1.1,
+      ratioOf(sessions.amongCpuMs, sessions.aloneCpuMs),
+      {
+        from: `median ${ms(median(sessions.amongCpuMs))} and ${ms(median(sessions.aloneCpuMs))}`,
+      },
+    ),
     largeGoal(costs),
     {
       what: 'listing 50 servers × 20 tools: CPU',
@@ -104,7 +112,9 @@ function goalsOf({ costs, startUp, idle, sessions, listing, heldBytes }: Omit<Ta
 
 function callGoals({ calls, relays }: CallCosts): Goal[] {
   const goal = (what: string, path: keyof CallCosts['calls'], target: number): Goal =>
-    ratio(`${what}: CPU per call ÷ reference`, target, calls[path], relays.undici, { from: ms(calls[path]) });
+    ratio(`${what}: CPU per call ÷ reference`, target, ratioOf(calls[path], relays.undici), {
+      from: `median ${ms(median(calls[path]))}`,
+    });
   return [
     goal('hub, legacy, HTTP server', 'hub legacy', 2.5),
     goal('hub, modern', 'hub modern', 3),
@@ -118,23 +128,22 @@ function callGoals({ calls, relays }: CallCosts): Goal[] {
 
 /** The worst of all ways. */
 function largeGoal({ large }: CallCosts): Goal {
-  const worst = Math.max(...GATEWAY_PATHS.map((path) => large[path]));
-  const each = GATEWAY_PATHS.map((path) => `${path} ${(large[path] / large.undici).toFixed(2)}`);
-  return ratio('a 1 MB result: CPU ÷ reference', 1.3, worst, large.undici, {
-    from: `${each.join(', ')}; reference ${ms(large.undici)}`,
+  const each = GATEWAY_PATHS.map((path) => ({ path, times: ratioOf(large[path], large.undici) }));
+  const worst = Math.max(...each.map(({ times }) => times));
+  const ways = each.map(({ path, times }) => `${path} ${times.toFixed(2)}`);
+  return ratio('a 1 MB result: CPU ÷ reference', 1.3, worst, {
+    from: `${ways.join(', ')}; reference ${ms(median(large.undici))}`,
   });
 }
 
-function ratio(what: string, target: number, measured: number, reference: number, { from }: { from: string }): Goal {
-  return { what, measured: measured / reference, target, unit: '', from };
+function ratio(what: string, target: number, measured: number, { from }: { from: string }): Goal {
+  return { what, measured, target, unit: '', from };
 }
 
-function total(costs: Record<(typeof GATEWAY_PATHS)[number], number>): number {
-  return GATEWAY_PATHS.reduce((sum, path) => sum + costs[path], 0);
-}
-
-function median(sorted: readonly number[]): number {
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+/** Of all ways together, round by round. */
+function total(costs: Record<(typeof GATEWAY_PATHS)[number], number[]>): number[] {
+  const [first, ...others] = GATEWAY_PATHS.map((path) => costs[path]);
+  return (first ?? []).map((cost, round) => others.reduce((sum, each) => sum + (each[round] ?? Number.NaN), cost));
 }
 
 const ms = (value: number): string => `${value.toFixed(3)} ms`;
@@ -149,7 +158,7 @@ export function goalsTable(goals: readonly Goal[]): string[] {
 }
 
 export function targetsText({ goals, costs, huge }: Targets): string {
-  const relays = RELAYS.map((relay) => `${relay} ${costs.relays[relay].toFixed(3)}`);
+  const relays = RELAYS.map((relay) => `${relay} ${median(costs.relays[relay]).toFixed(3)}`);
   const turns = Object.entries(huge.longestTurnMs).map(([path, turn]) => `${path} server ${turn.toFixed(0)}`);
   return [
     'Targets',

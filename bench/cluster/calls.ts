@@ -1,12 +1,14 @@
 /** Fast calls at the gateway that owns the session, and at another one, which forwards them. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { figuresOf, measureCells, cellOf, type CellFigures, type Lane } from '../lanes.ts';
+import { figuresOf, measureCells, cellOf, ratioOf, type Cell, type CellFigures, type Lane } from '../lanes.ts';
 import { LoadClient, runLoad, type Era } from '../load.ts';
 import { together, type Gateways, type MeasuredGateway } from './gateways.ts';
 
 export interface ClusterCalls {
   /** `owner` and `forwarded`, in either era, 16 at a time. CPU time is that of both gateways. */
   rows: CellFigures[];
+  /** How many times the CPU time of a call at the owner a forwarded one takes. */
+  forwardedOfOwner: Record<Era, number>;
   /** Calls a second, 64 at a time, with sessions of their own. */
   throughput: { one: number; two: number };
   /** Statements of both gateways for a thousand fast calls, beyond those that there are without any. */
@@ -27,15 +29,24 @@ export async function measureClusterCalls(gateways: Gateways, origin: string): P
   try {
     const lanes = await openLanes(first, second);
     for (const { client } of lanes) await runLoad(client, 16, WARM_UP_MS);
-    const cells = await measureCells<Path, ReturnType<typeof cellOf<Path, Lane<Path>>>>(
-      lanes.map((lane) => cellOf<Path, Lane<Path>>(lane, 16)),
-    );
+    const cells = await measureCells<Path, Cell<Path>>(lanes.map((lane) => cellOf<Path, Lane<Path>>(lane, 16)));
     const statementsPerThousand = await statements(both, lanes);
     for (const { client } of lanes) client.close();
-    return { rows: cells.map(figuresOf), throughput: await throughput(both), statementsPerThousand };
+    return {
+      rows: cells.map(figuresOf),
+      forwardedOfOwner: { legacy: forwardedOfOwner(cells, 'legacy'), modern: forwardedOfOwner(cells, 'modern') },
+      throughput: await throughput(both),
+      statementsPerThousand,
+    };
   } finally {
     await gateways.stopAll();
   }
+}
+
+function forwardedOfOwner(cells: readonly Cell<Path>[], era: Era): number {
+  const rounds = (path: Path): number[] =>
+    cells.find((cell) => cell.path === path && cell.era === era)?.cpuMsPerCall ?? [];
+  return ratioOf(rounds('forwarded'), rounds('owner'));
 }
 
 /** Who is asked first is the owner. */
