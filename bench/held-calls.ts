@@ -12,7 +12,7 @@ import { asCall, LoadClient, runLoad, type Era } from './load.ts';
 const ERAS: Era[] = ['legacy', 'modern'];
 const LOOK_MS = 50;
 const REST_MS = 3000;
-const WARM_UP_MS = 500;
+const WARM_UP_MS = 2000;
 /** A connection to a server has a limited number of sockets, and each of these calls needs one. */
 const CALLS_PER_SERVER = 200;
 

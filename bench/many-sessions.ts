@@ -27,7 +27,7 @@ export async function measureManySessions(folder: string, origin: string): Promi
     const child = gateways[path];
     const client = new LoadClient({ url: await child.url, era: 'legacy', server: 'legacy' });
     await client.open();
-    await runLoad(client, 16, WARM_UP_MS);
+    await warmUp(client);
     return { path, era: 'legacy', client, child };
   };
   try {
@@ -36,6 +36,9 @@ export async function measureManySessions(folder: string, origin: string): Promi
     await useSessions(await gateways.among.url);
     await delay(REST_MS);
     const after = await gateways.among.memory();
+    // To collect garbage is to throw compiled code away, too: each has the same done to it.
+    await gateways.alone.memory();
+    for (const { client } of lanes) await warmUp(client);
     const [alone = [], among = []] = (await measureLanes(lanes, [16])).map(({ cpuMsPerCall }) => cpuMsPerCall);
     for (const { client } of lanes) client.close();
     return { sessions: SESSIONS, before, after, aloneCpuMs: alone, amongCpuMs: among };
@@ -43,6 +46,10 @@ export async function measureManySessions(folder: string, origin: string): Promi
     // They would end each session with its server first.
     await Promise.all(Object.values(gateways).map((gateway) => gateway.stop('SIGKILL')));
   }
+}
+
+async function warmUp(client: LoadClient): Promise<void> {
+  await runLoad(client, 16, WARM_UP_MS);
 }
 
 async function useSessions(url: string): Promise<void> {
