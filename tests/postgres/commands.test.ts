@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 
 const open = async (): Promise<PostgresStore> =>
-  owned(await openPostgresStore({ url: server.url(), log: createLog('silent'), leaseMs: 10_000 }));
+  owned(await openPostgresStore({ url: server.url(), log: createLog('silent'), leaseMs: 120_000 }));
 
 async function claim(store: PostgresStore, id: string, idleMs = 0): Promise<ClaimedSession> {
   const claimed = await store.claim(id);

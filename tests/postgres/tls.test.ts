@@ -166,7 +166,7 @@ describe('TLS', () => {
     const log = createLog('silent');
     try {
       const url = `${server.url(undefined, undefined, proxy.port)}?sslmode=verify-full&${CA}`;
-      const store = owned(await openPostgresStore({ url, log, leaseMs: 10_000 }));
+      const store = owned(await openPostgresStore({ url, log, leaseMs: 60_000 }));
       const connections = `SELECT ssl, count(*)::int FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
         WHERE application_name LIKE 'meanwhile%' AND pid <> pg_backend_pid() GROUP BY ssl`;
       expect(await query(server.url(), connections)).toEqual({ ssl: true, count: 7 });

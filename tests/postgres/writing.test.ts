@@ -210,7 +210,7 @@ describe('writing to PostgreSQL', () => {
         behind = await openPostgresStore({
           url: server.url(undefined, undefined, proxy.port),
           log,
-          leaseMs: 10_000,
+          leaseMs: 60_000,
         });
       });
       afterEach(async () => {
