@@ -7,9 +7,9 @@ const EVERY_MS = 1000;
 
 test.each([
   [1, 6],
-  [2000, 6],
-  [2001, 3],
-  [10_000, 1],
+  [1000, 6],
+  [1001, 3],
+  [5000, 1],
 ])('B-2: with %i connections, a connection is pinged %i times in six turns', async (count, expected) => {
   const clock = new TestClock();
   let pings = 0;

@@ -11,7 +11,7 @@ import { isBrokenWire } from './transport/broken-wire.ts';
 const TIMEOUT_MS = 5000;
 
 /** So many connections are pinged as often as the config says. */
-const PINGED_OFTEN = 2000;
+const PINGED_OFTEN = 1000;
 
 /** The connections of a gateway that are pinged. */
 export interface PingedConnections {
