@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Child, PROGRAM, type Memory } from './child.ts';
 import { measureLanes, type Lane } from './lanes.ts';
-import { LoadClient, runLoad } from './load.ts';
+import { LoadClient, runLoad, type Load } from './load.ts';
 
 const SESSIONS = 10_000;
 const AT_ONCE = 16;
@@ -48,7 +48,7 @@ export async function measureManySessions(folder: string, origin: string): Promi
   }
 }
 
-async function warmUp(client: LoadClient): Promise<void> {
+async function warmUp(client: Load): Promise<void> {
   await runLoad(client, 16, WARM_UP_MS);
 }
 

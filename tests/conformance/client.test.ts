@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { openDriver, type Through } from './client-driver.ts';
-import { allRuns, applicable, runAll, runScenario, type Run } from './client-runs.ts';
+import { allRuns, applicable, runAll, type Run } from './client-runs.ts';
 import { entryFor, idleEntries, readExceptions } from './exceptions.ts';
 import { owned } from '../support/owned.ts';
 import { openSuite, type Suite } from './suite.ts';
@@ -19,7 +19,7 @@ test.each<Through>(['client', 'gateway'])(
   async (through) => {
     const { command } = owned(await openDriver(through));
     const runs = applicable(all, exceptions);
-    const verdicts = await runAll(runs, 2, (run) => runScenario(suite, run, command, exceptions));
+    const verdicts = await runAll(suite, runs, command, exceptions);
     const failed = verdicts.filter(({ verdict }) => verdict !== 'pass');
     const isGap = ({ scenario }: Run): boolean => entryFor(exceptions.gaps, scenario) !== undefined;
     expect(failed.filter((run) => !isGap(run))).toEqual([]);

@@ -6,11 +6,9 @@
  */
 import { parseArgs } from 'node:util';
 import { openDriver } from './client-driver.ts';
-import { allRuns, applicable, runAll, runScenario, type Verdict } from './client-runs.ts';
+import { allRuns, applicable, runAll, type Verdict } from './client-runs.ts';
 import { entryFor, idleEntries, readExceptions } from './exceptions.ts';
 import { openSuite } from './suite.ts';
-
-const AT_ONCE = 2;
 
 const { values } = parseArgs({
   options: {
@@ -48,7 +46,7 @@ const wanted = (values.applicable ? applicable(all, exceptions) : all).filter(
   ({ scenario }) =>
     values.scenario === undefined || scenario === values.scenario || scenario.startsWith(`${values.scenario}/`),
 );
-const verdicts = await runAll(wanted, AT_ONCE, (run) => runScenario(suite, run, driver.command, exceptions), tell);
+const verdicts = await runAll(suite, wanted, driver.command, exceptions, tell);
 await driver.close();
 
 const names = all.map(({ scenario }) => scenario);

@@ -1,15 +1,5 @@
 /** One run of the suite against one URL. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Revision, Suite } from './suite.ts';
-
-export interface Check {
-  id: string;
-  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
-  description: string;
-  errorMessage?: string;
-}
+import type { Check, Revision, Suite } from './suite.ts';
 
 /** The checks of each scenario that came to its end. */
 export type Checks = ReadonlyMap<string, readonly Check[]>;
@@ -19,27 +9,10 @@ const TIMEOUT_MS = 120_000;
 
 /** All server scenarios of a revision, counted there or not; or one of them. */
 export async function runSuite(suite: Suite, url: string, revision: Revision, scenario?: string): Promise<Checks> {
-  const folder = await mkdtemp(join(tmpdir(), 'meanwhile-conformance-'));
-  try {
-    const one = ['--spec-version', revision, '--force', '--scenario', scenario ?? ''];
-    const which = scenario === undefined ? ['--requirements', revision] : one;
-    await suite.run(['server', '--url', url, '--output-dir', folder, ...which], TIMEOUT_MS);
-    return await readChecks(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** The suite leaves them in `server-<scenario>-<time>/checks.json`. */
-async function readChecks(folder: string): Promise<Checks> {
-  const checks = new Map<string, Check[]>();
-  for (const name of await readdir(folder)) {
-    const scenario = name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '');
-    const files = await readdir(join(folder, name));
-    if (!files.includes('checks.json')) continue;
-    checks.set(scenario, JSON.parse(await readFile(join(folder, name, 'checks.json'), 'utf8')) as Check[]);
-  }
-  return checks;
+  const one = ['--spec-version', revision, '--force', '--scenario', scenario ?? ''];
+  const which = scenario === undefined ? ['--requirements', revision] : one;
+  const results = await suite.results(['server', '--url', url, ...which], TIMEOUT_MS);
+  return new Map(results.map(({ scenario, checks }) => [scenario.replace(/^server-/, ''), checks]));
 }
 
 /** As the suite counts: something was right and nothing was wrong. */
