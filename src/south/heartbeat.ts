@@ -28,19 +28,21 @@ export interface HeartbeatSettings {
 }
 
 /**
- * Pings a server periodically and on request. With very many connections, each of them is pinged less often: otherwise the pings would
- * take more time than the calls.
+ * Pings a server periodically and on request. With very many connections, each of them is pinged only every few turns: otherwise the
+ * pings would take a noticeable share of the CPU time.
  */
 export class Heartbeat {
   readonly #peer: PingedPeer;
   readonly #settings: HeartbeatSettings;
   #stopTimer: (() => void) | undefined;
   #checking: Promise<void> | undefined;
-  #turns = 0;
+  #turns: number;
 
   constructor(peer: PingedPeer, settings: HeartbeatSettings) {
     this.#peer = peer;
     this.#settings = settings;
+    // Connections that were opened together are not all pinged in the same turn.
+    this.#turns = settings.pinged.count;
     this.#stopTimer = every(settings.everyMs, () => this.#onTurn(), settings.clock);
     settings.pinged.count += 1;
   }
