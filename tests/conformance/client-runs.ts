@@ -19,6 +19,8 @@ export interface Verdict extends Run {
 
 const REVISIONS: readonly Revision[] = ['2025-11-25', '2026-07-28'];
 const LIMIT = ['--timeout', '60000'];
+/** So many are sooner run one by one than together with all others of their revision. */
+const FEW = 5;
 
 /** All of both requirement sets, counted there or not, and what the suite has for clients in neither. */
 export async function allRuns(suite: Suite): Promise<Run[]> {
@@ -42,7 +44,7 @@ export function applicable(runs: readonly Run[], { notApplicable }: Exceptions):
 
 /**
  * Lets the suite start the driver and judge what it does: all that a revision asks for in one process, which saves most of the time;
- * and once more by itself whatever did not simply pass there. Reports each as soon as it is known.
+ * and after that, one by one, what can be judged only by itself.
  */
 export async function runAll(
   suite: Suite,
@@ -51,37 +53,42 @@ export async function runAll(
   exceptions: Exceptions,
   report: (verdict: Verdict) => void = () => {},
 ): Promise<Verdict[]> {
-  const verdicts = await Promise.all(
+  const together = await Promise.all(
     REVISIONS.map(async (revision) => {
       const wanted = runs.filter((run) => run.revision === revision);
-      const passed = wanted.length > 1 ? await passedTogether(suite, revision, driver) : new Map<string, Verdict>();
-      const judged: Verdict[] = [];
-      for (const run of wanted) {
-        const verdict = passed.get(run.scenario) ?? (await runScenario(suite, run, driver, exceptions));
-        report(verdict);
-        judged.push(verdict);
-      }
-      return judged;
+      return wanted.length > FEW ? runTogether(suite, revision, driver, exceptions) : [];
     }),
   );
-  return verdicts.flat();
+  const known = together.flat();
+  const verdicts: Verdict[] = [];
+  for (const run of runs) {
+    const verdict =
+      known.find(({ scenario, revision }) => scenario === run.scenario && revision === run.revision) ??
+      (await runScenario(suite, run, driver, exceptions));
+    report(verdict);
+    verdicts.push(verdict);
+  }
+  return verdicts;
 }
 
-/** The scenarios of a revision in which every check succeeded and the client had nothing to complain about, by name. */
-async function passedTogether(suite: Suite, revision: Revision, driver: string): Promise<Map<string, Verdict>> {
+/**
+ * What became of the scenarios of a revision that can be judged here. Where the client ended with an error and no check failed, the
+ * suite says only of a scenario that it runs by itself whether the error was right.
+ */
+async function runTogether(
+  suite: Suite,
+  revision: Revision,
+  driver: string,
+  exceptions: Exceptions,
+): Promise<Verdict[]> {
   const results = await suite.results(['client', '--command', driver, '--requirements', revision, ...LIMIT]);
-  const verdicts = results.flatMap(({ scenario, checks, stderr }): Verdict[] => {
-    const passed = checks.filter(({ status }) => status === 'SUCCESS').length;
-    const flawless = checks.every(({ status }) => status !== 'FAILURE' && status !== 'WARNING') && stderr === '';
-    return flawless && passed > 0
-      ? [{ scenario, revision, verdict: 'pass', passed, checks: passed, complaints: [] }]
-      : [];
-  });
-  return new Map(verdicts.map((verdict) => [verdict.scenario, verdict]));
+  return results
+    .filter(({ stdout, checks }) => stdout.trim() === 'done' || checks.some(({ status }) => status === 'FAILURE'))
+    .map(({ scenario, checks }) => verdictOf({ scenario, revision }, checks, exceptions));
 }
 
 /** One scenario in a process of its own. */
-async function runScenario(suite: Suite, run: Run, driver: string, { loadDependent }: Exceptions): Promise<Verdict> {
+async function runScenario(suite: Suite, run: Run, driver: string, exceptions: Exceptions): Promise<Verdict> {
   const { scenario, revision } = run;
   const what = ['--scenario', scenario, '--spec-version', revision];
   const { code, stdout, stderr } = await suite.run([
@@ -93,14 +100,18 @@ async function runScenario(suite: Suite, run: Run, driver: string, { loadDepende
     '--verbose',
     ...LIMIT,
   ]);
-  const all = checksIn(stdout);
-  const of = (status: Check['status']): Check[] => all.filter((check) => check.status === status);
-  const [excused, warnings] = partition(of('WARNING'), ({ id }) => id in loadDependent);
-  const complaints = [...of('FAILURE'), ...warnings].map(complaint);
+  const checks = checksIn(stdout);
   const trouble = /CLIENT (?:TIMED OUT|EXITED WITH ERROR).*/.exec(stderr)?.[0];
-  if (trouble !== undefined) complaints.push(`${trouble}\n${clientWords(stderr)}`);
-  if (code !== 0 && complaints.length + excused.length === 0)
-    complaints.push(`the suite ended with ${code}\n${stderr}`);
+  if (trouble !== undefined) return verdictOf(run, checks, exceptions, `${trouble}\n${clientWords(stderr)}`);
+  const explained = checks.some(({ status }) => status === 'FAILURE' || status === 'WARNING');
+  if (code !== 0 && !explained) return verdictOf(run, checks, exceptions, `the suite ended with ${code}\n${stderr}`);
+  return verdictOf(run, checks, exceptions);
+}
+
+function verdictOf(run: Run, all: readonly Check[], { loadDependent }: Exceptions, ...trouble: string[]): Verdict {
+  const of = (status: Check['status']): Check[] => all.filter((check) => check.status === status);
+  const warnings = of('WARNING').filter(({ id }) => !(id in loadDependent));
+  const complaints = [...[...of('FAILURE'), ...warnings].map(complaint), ...trouble];
   const passed = of('SUCCESS').length;
   const good = passed > 0 ? 'pass' : 'nothing';
   return {
@@ -116,10 +127,6 @@ async function runScenario(suite: Suite, run: Run, driver: string, { loadDepende
 function checksIn(stdout: string): Check[] {
   const start = stdout.indexOf('[');
   return start === -1 ? [] : (JSON.parse(stdout.slice(start)) as Check[]);
-}
-
-function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {
-  return [items.filter(test), items.filter((item) => !test(item))];
 }
 
 function complaint({ name, description, errorMessage }: Check): string {

@@ -26,7 +26,7 @@ test.each<Through>(['client', 'gateway'])(
     expect(failed.filter(isGap).map(({ scenario }) => scenario)).toEqual(
       runs.filter(isGap).map(({ scenario }) => scenario),
     );
-    expect(verdicts.length).toBeGreaterThanOrEqual(13);
+    expect(verdicts.length).toBeGreaterThanOrEqual(50);
   },
   180_000,
 );

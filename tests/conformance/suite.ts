@@ -44,7 +44,7 @@ export interface ScenarioResult {
   scenario: string;
   checks: Check[];
   /** What the client wrote there, if it was a client that was judged. */
-  stderr: string;
+  stdout: string;
 }
 
 export interface Suite {
@@ -107,7 +107,7 @@ async function readResults(folder: string): Promise<ScenarioResult[]> {
     found.map(async (name) => ({
       scenario: name.replaceAll(sep, '/').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''),
       checks: JSON.parse(await text(join(name, 'checks.json'))) as Check[],
-      stderr: await text(join(name, 'stderr.txt')),
+      stdout: await text(join(name, 'stdout.txt')),
     })),
   );
 }
