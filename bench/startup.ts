@@ -16,7 +16,7 @@ const INITIALIZE = {
   },
 };
 
-/** All runs, fastest first. */
+/** All runs in order: those with the same number came one after the other. */
 export interface StartUp {
   programMs: number[];
   bareMs: number[];

@@ -164,7 +164,8 @@ export function targetsText({ goals, costs, huge }: Targets): string {
     'Targets',
     ...goalsTable(goals),
     '',
-    `CPU ms of a call through the relays, 16 in parallel: ${relays.join(', ')}. undici is the reference.`,
+    `CPU ms of a call through the relays, 16 in parallel, median: ${relays.join(', ')}. undici is the reference.`,
+    'A ratio is the median of those within a round, not the ratio of two medians.',
     `Longest turn of the event loop while a result of 10 MB passes, in ms: ${turns.join(', ')}; to parse it takes ${huge.parseMs.toFixed(0)}.`,
     `${goals.filter(({ measured, target }) => measured <= target).length} of ${goals.length} targets hold.`,
   ].join('\n');

@@ -7,7 +7,7 @@ import { together, type Gateways, type MeasuredGateway } from './gateways.ts';
 export interface ClusterCalls {
   /** `owner` and `forwarded`, in either era, 16 at a time. CPU time is that of both gateways. */
   rows: CellFigures[];
-  /** How many times the CPU time of a call at the owner a forwarded one takes. */
+  /** CPU time of a forwarded call ÷ that of one at the owner. */
   forwardedOfOwner: Record<Era, number>;
   /** Calls a second, 64 at a time, with sessions of their own. */
   throughput: { one: number; two: number };
