@@ -2,7 +2,8 @@
 
 import { openAudit } from './core/audit/open.ts';
 import { Gateway, type GatewayParts } from './core/gateway.ts';
-import type { ServerConfig, Store } from './core/ports.ts';
+import type { ServerConfig } from './core/ports/server-config.ts';
+import type { Store } from './core/ports/store.ts';
 import { HttpListener, type HttpSettings } from './north/http/listener.ts';
 import type { DirectView, HubView } from './core/session/kind.ts';
 import type { StdioListener, StdioStreams, StdioView } from './north/stdio/listener.ts';

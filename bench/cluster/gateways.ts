@@ -1,7 +1,7 @@
 /** Gateways on one PostgreSQL, each behind a proxy that counts what it says to the database. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServerConfig } from '../../src/core/ports.ts';
+import type { ServerConfig } from '../../src/core/ports/server-config.ts';
 import { PostgresServer } from '../../tests/postgres/server.ts';
 import { TcpProxy } from '../../tests/support/tcp-proxy.ts';
 import { Child, PROGRAM, type Usage } from '../child.ts';

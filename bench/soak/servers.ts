@@ -2,7 +2,7 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ServerConfig } from '../../src/core/ports.ts';
+import type { ServerConfig } from '../../src/core/ports/server-config.ts';
 import type { ServerKind } from '../../tests/e2e/direct/matrix/cells.ts';
 import type { Door } from '../../tests/e2e/direct/matrix/drivers.ts';
 import { startTasksV1Http } from '../../tests/servers/tasks-v1-http.ts';

@@ -12,7 +12,7 @@ import {
 import { withContained } from '../core/access/scopes.ts';
 import type { FactReader } from '../core/access/whom.ts';
 import { GatewayError } from '../core/errors.ts';
-import type { Bearer, TokenFacts } from '../core/ports.ts';
+import type { Bearer, TokenFacts } from '../core/ports/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';

@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { GatewayError } from '../core/errors.ts';
 import { mergedFacts } from '../core/access/facts.ts';
-import type { Bearer, LoggedIn, Logins, PendingLogin, Scope } from '../core/ports.ts';
+import type { Bearer, LoggedIn, Logins, PendingLogin, Scope } from '../core/ports/identity.ts';
 import { cleanLine } from '../lib/clean.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';

@@ -1,5 +1,5 @@
 import { SCOPES, type ScopeNames } from '../core/access/scopes.ts';
-import type { Scope } from '../core/ports.ts';
+import type { Scope } from '../core/ports/identity.ts';
 
 /** The greatest scope that a token has. */
 export function greatestScope(granted: ReadonlySet<string>, names: ScopeNames): Scope | undefined {

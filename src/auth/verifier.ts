@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { GatewayError } from '../core/errors.ts';
 import type { FactReader } from '../core/access/whom.ts';
-import type { Bearer, TokenVerifier } from '../core/ports.ts';
+import type { Bearer, TokenVerifier } from '../core/ports/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { Issuer, refused, type Checked } from './issuer.ts';

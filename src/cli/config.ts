@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { ALL_SERVERS } from '../core/groups.ts';
-import type { ServerConfig } from '../core/ports.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import type { CommandLine, Flags } from './flags.ts';
 import type { Log } from '../lib/log.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../core/ports/connection.ts';
 import { turn } from '../../tests/support/turn.ts';
 import { Following, type Running } from './following.ts';
 

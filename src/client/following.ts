@@ -1,4 +1,4 @@
-import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../core/ports/connection.ts';
 import { secretId } from '../lib/ids.ts';
 import { requestError, TaskClientError, unlessCancelled } from './task-client-error.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LEAVE_RUNNING, type IncomingQuestion } from '../core/ports.ts';
+import { LEAVE_RUNNING, type IncomingQuestion } from '../core/ports/connection.ts';
 import type { Running } from './following.ts';
 import { askListeners } from './pending.ts';
 import type { PendingElicitation, PendingSample } from './types.ts';

@@ -1,4 +1,4 @@
-import { LEAVE_RUNNING, type IncomingQuestion } from '../core/ports.ts';
+import { LEAVE_RUNNING, type IncomingQuestion } from '../core/ports/connection.ts';
 import { formMistake } from '../lib/form/check.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { whenAborted } from '../lib/abort.ts';

@@ -1,4 +1,4 @@
-import type { CallOutcome } from '../core/ports.ts';
+import type { CallOutcome } from '../core/ports/connection.ts';
 import { unlessAborted, type StopSignal } from '../lib/abort.ts';
 import { failureKindOf, type ServerFailureKind } from '../lib/server-failure.ts';
 import { failure } from '../south/call/channel.ts';

@@ -1,11 +1,5 @@
-import type {
-  ConnectionSink,
-  IncomingQuestion,
-  OutgoingCall,
-  Progress,
-  ServerConfig,
-  ServerInfo,
-} from '../core/ports.ts';
+import type { ConnectionSink, IncomingQuestion, OutgoingCall, Progress, ServerInfo } from '../core/ports/connection.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import { whenAborted, type StopSignal } from '../lib/abort.ts';
 import { systemClock } from '../lib/clock.ts';

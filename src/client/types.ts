@@ -1,4 +1,4 @@
-import type { ServerTask } from '../core/ports.ts';
+import type { ServerTask } from '../core/ports/connection.ts';
 import type { TaskClientError } from './task-client-error.ts';
 
 /** A task as in the 2025-11-25 protocol; tasks of the extension are converted to it. */

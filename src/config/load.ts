@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
-import type { ServerAuth, ServerConfig } from '../core/ports.ts';
+import type { ServerAuth, ServerConfig } from '../core/ports/server-config.ts';
 import { codeOf, messageOf } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { isObject } from '../lib/values.ts';

@@ -3,7 +3,7 @@
  * Schema for editors and the reference of the settings are made from it.
  */
 
-import type { ServerConfig } from '../core/ports.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import { isSecureUrl } from '../lib/secure-url.ts';
 import { isAddressRange } from '../lib/addresses.ts';

@@ -2,7 +2,7 @@ import { messageOf } from '../lib/log.ts';
 import type { RpcFailure } from '../lib/rpc-error.ts';
 import type { ServerFailureKind } from '../lib/server-failure.ts';
 import { shortenText } from '../lib/shorten.ts';
-import type { GatewayAddress } from './ports.ts';
+import type { GatewayAddress } from './ports/cluster-store.ts';
 
 /**
  * Every error the gateway itself raises: one closed set, one table. `rpc` is the JSON-RPC code where the error leaves as

@@ -1,4 +1,4 @@
-import type { LimitUsage } from './ports.ts';
+import type { LimitUsage } from './ports/cluster-store.ts';
 import type { CoreSettings } from './settings.ts';
 import { SharedLimit, type Quota } from './shared-limit.ts';
 

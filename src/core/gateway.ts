@@ -16,17 +16,12 @@ import { standingAnswers, type StandingAnswers } from './interaction/standing-an
 import type { Notifier } from './notify/notifier.ts';
 import type { Observed } from './observer.ts';
 import type { Policy } from './policy/policy-gate.ts';
-import type {
-  Accounts,
-  Backends,
-  ClaimedSession,
-  Identity,
-  Models,
-  ServerConfig,
-  SignIn,
-  Store,
-  TokenFacts,
-} from './ports.ts';
+import type { Accounts, SignIn } from './ports/accounts.ts';
+import type { Backends } from './ports/connection.ts';
+import type { Identity, TokenFacts } from './ports/identity.ts';
+import type { Models } from './ports/models.ts';
+import type { ServerConfig } from './ports/server-config.ts';
+import type { ClaimedSession, Store } from './ports/store.ts';
 import { ClaimLost, claimKey, Claims, isState, untilOwned, type GatewayStage } from './cluster/claims.ts';
 import { certainClock } from './cluster/certain-clock.ts';
 import { HandOver } from './cluster/hand-over.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { every } from '../lib/timers.ts';
-import type { Store } from './ports.ts';
+import type { Store } from './ports/store.ts';
 import type { LiveSessions } from './session/live-sessions.ts';
 import type { CoreSettings } from './settings.ts';
 

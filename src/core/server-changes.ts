@@ -4,7 +4,9 @@ import type { ListItem } from '../lib/pages.ts';
 import { redactUrl } from '../lib/redact.ts';
 import { failureKindOf } from '../lib/server-failure.ts';
 import { GatewayError } from './errors.ts';
-import type { ServerConfig, ServerInfo, ServerRecord } from './ports.ts';
+import type { ServerInfo } from './ports/connection.ts';
+import type { ServerRecord } from './ports/records.ts';
+import type { ServerConfig } from './ports/server-config.ts';
 import { partsOf, type Audience, type ServerRegistry } from './session/registry.ts';
 import type { Session } from './session/session.ts';
 

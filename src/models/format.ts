@@ -1,6 +1,6 @@
 /** What the two wire formats have in common. */
 
-import type { ModelReply } from '../core/ports.ts';
+import type { ModelReply } from '../core/ports/models.ts';
 import type { Block, Prompt } from './prompt.ts';
 
 export interface WireFormat {

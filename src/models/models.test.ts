@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { PNG } from '../../tests/servers/shared/rich.ts';
 import { KEY, startModelServer, type Api, type ModelServer, type Turn } from '../../tests/support/model-server.ts';
 import { TestClock } from '../../tests/support/test-clock.ts';
-import { ModelRefused, type ModelReply } from '../core/ports.ts';
+import { ModelRefused, type ModelReply } from '../core/ports/models.ts';
 import { messageOf } from '../lib/log.ts';
 import { createModels, type ModelEndpoint } from './models.ts';
 

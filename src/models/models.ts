@@ -1,6 +1,6 @@
 /** The models of the config: each sampling request becomes one request to the endpoint of a model. */
 
-import { ModelRefused, type ModelReply, type Models } from '../core/ports.ts';
+import { ModelRefused, type ModelReply, type Models } from '../core/ports/models.ts';
 import type { Clock } from '../lib/clock.ts';
 import { shortenText } from '../lib/shorten.ts';
 import { anthropic } from './anthropic.ts';

@@ -1,6 +1,6 @@
 /** One request to the endpoint of a model: in time, of limited size, and again where that may help. */
 
-import { ModelRefused } from '../core/ports.ts';
+import { ModelRefused } from '../core/ports/models.ts';
 import { whenAborted } from '../lib/abort.ts';
 import { backoffDelay } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,5 +1,5 @@
 import type { Caller, Leaving, LeavingListener } from '../core/call/request.ts';
-import type { Progress } from '../core/ports.ts';
+import type { Progress } from '../core/ports/connection.ts';
 import { leavingFor, type OnCancel } from './cancel-reasons.ts';
 
 /**

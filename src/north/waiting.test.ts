@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TestClock } from '../../tests/support/test-clock.ts';
-import type { Progress } from '../core/ports.ts';
+import type { Progress } from '../core/ports/connection.ts';
 import { Exchange } from './exchange.ts';
 import { whileWaiting } from './waiting.ts';
 

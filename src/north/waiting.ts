@@ -1,5 +1,5 @@
 import { cancelledByClient } from '../core/call/request.ts';
-import type { Progress } from '../core/ports.ts';
+import type { Progress } from '../core/ports/connection.ts';
 import type { Session } from '../core/session/session.ts';
 import { isBigNumber, nearestNumber } from '../lib/exact-json.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -9,7 +9,9 @@
 
 import { countDropped } from '../core/notify/dropped.ts';
 import type { Observed } from '../core/observer.ts';
-import type { ClaimedNotice, ClusterStore, Store } from '../core/ports.ts';
+import type { ClusterStore } from '../core/ports/cluster-store.ts';
+import type { ClaimedNotice } from '../core/ports/outbox.ts';
+import type { Store } from '../core/ports/store.ts';
 import { backoffDelay } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';

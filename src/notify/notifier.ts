@@ -4,7 +4,8 @@ import type { NotedQuestion, NotedTask, Notifier } from '../core/notify/notifier
 import { webhooksNotAllowed } from '../core/notify/session-notifier.ts';
 import { countDropped } from '../core/notify/dropped.ts';
 import type { Observed } from '../core/observer.ts';
-import type { Outbox, QueuedNotice, Store } from '../core/ports.ts';
+import type { Outbox, QueuedNotice } from '../core/ports/outbox.ts';
+import type { Store } from '../core/ports/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { sleep, within } from '../lib/timers.ts';

@@ -1,7 +1,7 @@
 /** Decides which targets are notified of what, and when. */
 
 import type { NotedQuestion, NotedTask } from '../core/notify/notifier.ts';
-import type { QueuedNotice } from '../core/ports.ts';
+import type { QueuedNotice } from '../core/ports/outbox.ts';
 import { parseExact, stringifyExact } from '../lib/exact-json.ts';
 import { compileGlob } from '../lib/pattern.ts';
 import { redactSecrets } from '../lib/redact.ts';

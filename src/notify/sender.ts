@@ -1,7 +1,8 @@
 /** Sends a notification to its target, which is opened on first use. */
 
 import { ANSWER_KEY, ANSWER_PATH, sealGrant } from '../core/notify/answer-link.ts';
-import type { QueuedNotice, Store } from '../core/ports.ts';
+import type { QueuedNotice } from '../core/ports/outbox.ts';
+import type { Store } from '../core/ports/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseExact } from '../lib/exact-json.ts';
 import { timeoutSignal } from '../lib/timers.ts';

@@ -2,7 +2,7 @@
 
 import type { Notifier } from '../core/notify/notifier.ts';
 import type { Observed } from '../core/observer.ts';
-import type { Store } from '../core/ports.ts';
+import type { Store } from '../core/ports/store.ts';
 import { secretId } from '../lib/ids.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';

@@ -1,4 +1,4 @@
-import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports/connection.ts';
 import type { Interaction } from '../core/interaction/interaction.ts';
 import { hasEnded, type EndedTask } from '../core/task/task.ts';
 import { taskView } from '../core/task/view.ts';

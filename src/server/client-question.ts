@@ -1,5 +1,5 @@
 import { CLIENT_CAPABILITIES_KEY } from '../lib/protocol.ts';
-import type { ConnectionSink, IncomingQuestion } from '../core/ports.ts';
+import type { ConnectionSink, IncomingQuestion } from '../core/ports/connection.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { isObject } from '../lib/values.ts';
 import { canBeAsked, nobodyToAsk } from '../north/asking/asking.ts';

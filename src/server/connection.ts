@@ -8,7 +8,7 @@ import type {
   OutgoingCall,
   OutgoingRequest,
   ServerInfo,
-} from '../core/ports.ts';
+} from '../core/ports/connection.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../lib/rpc-error.ts';
 import { capabilitiesIn, type Capabilities } from './client-question.ts';
 import type { Definition, Tool } from './definition.ts';

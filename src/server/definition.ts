@@ -1,5 +1,5 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
-import type { ServerInfo } from '../core/ports.ts';
+import type { ServerInfo } from '../core/ports/connection.ts';
 import { closest } from '../lib/closest.ts';
 import { messageOf } from '../lib/log.ts';
 import { MODERN_VERSION } from '../lib/protocol.ts';

@@ -1,4 +1,4 @@
-import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports/connection.ts';
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import { unlessAborted, abortSignalOf, type StopSignal } from '../lib/abort.ts';
 import { messageOf } from '../lib/log.ts';

@@ -1,5 +1,5 @@
 import type { EventSink } from '../core/event/log.ts';
-import type { ClaimedSession, Store, StoredSession } from '../core/ports.ts';
+import type { ClaimedSession, Store, StoredSession } from '../core/ports/store.ts';
 import { InteractionRouter } from '../core/interaction/router.ts';
 import type { Responder } from '../core/interaction/responders.ts';
 import type { Answer, Interaction } from '../core/interaction/interaction.ts';

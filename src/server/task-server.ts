@@ -1,4 +1,4 @@
-import type { ServerConfig } from '../core/ports.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import { directView } from '../core/session/kind.ts';
 import { stderrLog, type Log } from '../lib/log.ts';
 import { isLoopback } from '../north/http/guard.ts';

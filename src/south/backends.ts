@@ -1,4 +1,6 @@
-import type { Accounts, Backends, ServerConfig } from '../core/ports.ts';
+import type { Accounts } from '../core/ports/accounts.ts';
+import type { Backends } from '../core/ports/connection.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import { addressCheck, type AddressCheck, type AllowedAddresses } from '../lib/addresses.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';

@@ -1,4 +1,4 @@
-import type { Arrival } from '../core/ports.ts';
+import type { Arrival } from '../core/ports/connection.ts';
 import type { Dialled } from './dial.ts';
 import type { Peer } from './peer/peer.ts';
 import { ChildTransport } from './transport/child.ts';

@@ -7,10 +7,10 @@ import type {
   ConnectionStatus,
   OutgoingCall,
   OutgoingRequest,
-  ServerConfig,
   ServerInfo,
   ServerPreferences,
-} from '../core/ports.ts';
+} from '../core/ports/connection.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import type { Observed } from '../core/observer.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, withFields, type Log } from '../lib/log.ts';

@@ -1,5 +1,5 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
-import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports.ts';
+import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports/server-config.ts';
 import { GatewayError } from '../core/errors.ts';
 import { unlessAborted } from '../lib/abort.ts';
 import type { AddressCheck } from '../lib/addresses.ts';

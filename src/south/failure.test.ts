@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ServerConfig } from '../core/ports.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { Dialler, GATEWAY_IDENTITY } from './dial.ts';
 import { toServerFailure } from './failure.ts';

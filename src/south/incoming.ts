@@ -1,4 +1,4 @@
-import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports.ts';
+import type { ConnectionSink, IncomingQuestion, Progress } from '../core/ports/connection.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { isBigNumber, type BigNumber } from '../lib/exact-json.ts';
 import { messageOf } from '../lib/log.ts';

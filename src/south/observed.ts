@@ -1,5 +1,6 @@
 import type { Observed, ObservedServerRequest, Operation } from '../core/observer.ts';
-import type { CallOutcome, OutgoingCall, ServerConfig } from '../core/ports.ts';
+import type { CallOutcome, OutgoingCall } from '../core/ports/connection.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import { hasRpcCode } from '../lib/rpc-error.ts';
 import { metaOf } from '../lib/meta.ts';
 import { withTraceContext } from '../lib/trace-context.ts';

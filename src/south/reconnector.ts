@@ -1,4 +1,5 @@
-import type { Arrival, ConnectionStatus, ServerConfig, ServerInfo } from '../core/ports.ts';
+import type { Arrival, ConnectionStatus, ServerInfo } from '../core/ports/connection.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';

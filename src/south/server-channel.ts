@@ -1,5 +1,5 @@
 import type { ClientCapabilities, RequestId } from '@modelcontextprotocol/client';
-import type { IncomingQuestion, OutgoingCall } from '../core/ports.ts';
+import type { IncomingQuestion, OutgoingCall } from '../core/ports/connection.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted, type StopSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -1,4 +1,4 @@
-import type { ServerInfo, ServerTraits } from '../core/ports.ts';
+import type { ServerInfo, ServerTraits } from '../core/ports/connection.ts';
 import { isObject } from '../lib/values.ts';
 import { metaOf } from '../lib/meta.ts';
 import { LATEST_WITH_SESSIONS, SERVER_INFO_KEY } from '../lib/protocol.ts';

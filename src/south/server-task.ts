@@ -1,4 +1,4 @@
-import type { ServerTask } from '../core/ports.ts';
+import type { ServerTask } from '../core/ports/connection.ts';
 import { nearestNumber } from '../lib/exact-json.ts';
 import { LATEST_WITH_SESSIONS, MODERN_VERSION, TASKS_EXTENSION } from '../lib/protocol.ts';
 import { isObject } from '../lib/values.ts';

@@ -8,7 +8,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { expect, test } from 'vitest';
 import { TestClock } from '../../tests/support/test-clock.ts';
-import type { ServerTask } from '../core/ports.ts';
+import type { ServerTask } from '../core/ports/connection.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { RpcError } from '../lib/rpc-error.ts';
 import { RECEIVER_CAPABILITY, TaskReceiver } from './task-receiver.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { Asker, IncomingQuestion, ServerTask } from '../core/ports.ts';
+import type { Asker, IncomingQuestion, ServerTask } from '../core/ports/connection.ts';
 import type { Answer, InteractionKind } from '../core/interaction/interaction.ts';
 import {
   createTask,

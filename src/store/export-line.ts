@@ -1,6 +1,7 @@
 /** A record as a line of an export. */
 
-import type { ServerConfig, ServerRecord, SessionRecord } from '../core/ports.ts';
+import type { ServerRecord, SessionRecord } from '../core/ports/records.ts';
+import type { ServerConfig } from '../core/ports/server-config.ts';
 import { parseExact, stringifyExact } from '../lib/exact-json.ts';
 import { redactUrl } from '../lib/redact.ts';
 import type { RecordKind } from './queue.ts';

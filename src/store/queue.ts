@@ -5,7 +5,7 @@
  * A put that does not fit into a full store is set aside: it does not hold up the others, and is taken back when it may fit.
  */
 
-import type { ServerRecord, SessionRecords } from '../core/ports.ts';
+import type { ServerRecord, SessionRecords } from '../core/ports/records.ts';
 
 export interface Records extends SessionRecords {
   server: ServerRecord;

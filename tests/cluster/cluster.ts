@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ServerConfig } from '../../src/core/ports.ts';
+import type { ServerConfig } from '../../src/core/ports/server-config.ts';
 import type { Target } from '../crash/client.ts';
 import { KillableGateway } from '../crash/gateway.ts';
 import { PostgresServer } from '../postgres/server.ts';

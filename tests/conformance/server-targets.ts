@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServerConfig } from '../../src/core/ports.ts';
+import type { ServerConfig } from '../../src/core/ports/server-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { loadConfig, startHttp, type HttpGateway } from '../../src/main.ts';
 import { startLegacyHttp } from '../servers/conformance-legacy-http.ts';

@@ -1,7 +1,8 @@
 /** What every store must do for accounts at servers. `open` gives an empty store. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { AccountRecord, AccountStore, Store, StoredAccountRecord } from '../../src/core/ports.ts';
+import type { AccountRecord, AccountStore, StoredAccountRecord } from '../../src/core/ports/account-store.ts';
+import type { Store } from '../../src/core/ports/store.ts';
 
 export interface AccountsUnderTest {
   store: Store;

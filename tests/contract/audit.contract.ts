@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditLine, CallLine, StoredLine } from '../../src/core/audit/line.ts';
-import type { AuditLog, AuditQuery, Store } from '../../src/core/ports.ts';
+import type { AuditLog, AuditQuery } from '../../src/core/ports/audit-log.ts';
+import type { Store } from '../../src/core/ports/store.ts';
 
 export interface AuditUnderTest {
   store: Store;

@@ -11,7 +11,7 @@ import {
   type OutgoingRequest,
   type Progress,
   type ServerTask,
-} from '../../src/core/ports.ts';
+} from '../../src/core/ports/connection.ts';
 import type { Answer } from '../../src/core/interaction/interaction.ts';
 import type { ResumePoint } from '../../src/core/task/task.ts';
 import { owned } from '../support/owned.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ServerConfig } from '../../src/core/ports.ts';
+import type { ServerConfig } from '../../src/core/ports/server-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createBackends } from '../../src/south/backends.ts';
 import { startRichHttp } from '../servers/rich-http.ts';

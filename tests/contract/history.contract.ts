@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EntryWrite, HistoryEntry, NewEntry } from '../../src/core/history/entry.ts';
-import type { History, HistoryFilter, HistoryQuery, Store } from '../../src/core/ports.ts';
+import type { History, HistoryFilter, HistoryQuery } from '../../src/core/ports/history.ts';
+import type { Store } from '../../src/core/ports/store.ts';
 import { parseExact } from '../../src/lib/exact-json.ts';
 
 export interface HistoryUnderTest {

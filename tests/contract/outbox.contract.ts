@@ -1,7 +1,8 @@
 /** What the queue of notifications of every store must do. `open` gives an empty store. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ClaimedNotice, Outbox, QueuedNotice, Store } from '../../src/core/ports.ts';
+import type { ClaimedNotice, Outbox, QueuedNotice } from '../../src/core/ports/outbox.ts';
+import type { Store } from '../../src/core/ports/store.ts';
 
 export interface OutboxUnderTest {
   store: Store;

@@ -1,7 +1,7 @@
 /** What every store must do, on every engine. `open` gives an empty store. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ClaimedSession, DormantQuery, Store } from '../../src/core/ports.ts';
+import type { ClaimedSession, DormantQuery, Store } from '../../src/core/ports/store.ts';
 import { hasEnded, transition, type Task } from '../../src/core/task/task.ts';
 import { event, question, server, session, task } from '../support/records.ts';
 

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ServerConfig } from '../../src/core/ports.ts';
+import type { ServerConfig } from '../../src/core/ports/server-config.ts';
 import { clockAhead } from '../support/clock-ahead.ts';
 import { freePort } from '../support/port-to-return-to.ts';
 

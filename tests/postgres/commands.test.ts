@@ -1,6 +1,6 @@
 /** `meanwhile store` on PostgreSQL. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { ClaimedSession } from '../../src/core/ports.ts';
+import type { ClaimedSession } from '../../src/core/ports/store.ts';
 import { createTask, transition, type Task } from '../../src/core/task/task.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { Database } from '../../src/store/postgres/database.ts';

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { AccountStore } from '../../src/core/ports.ts';
+import type { AccountStore } from '../../src/core/ports/account-store.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/store.ts';

@@ -1,6 +1,6 @@
 /** What files of tests of the store share: a server of their own, and stores on an empty database. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
-import type { ClaimedSession } from '../../src/core/ports.ts';
+import type { ClaimedSession } from '../../src/core/ports/store.ts';
 import { createLog, type Log } from '../../src/lib/log.ts';
 import { Database } from '../../src/store/postgres/database.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/store/postgres/store.ts';

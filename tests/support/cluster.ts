@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Neighbours } from '../../src/core/cluster/neighbours.ts';
 import type { ForwardOutcome, Observer } from '../../src/core/observer.ts';
-import type { GatewayAddress } from '../../src/core/ports.ts';
+import type { GatewayAddress } from '../../src/core/ports/cluster-store.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { joinCluster, type Cluster } from '../../src/north/cluster/cluster.ts';
 import type { ForwardStore } from '../../src/north/cluster/owners.ts';

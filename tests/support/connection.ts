@@ -1,5 +1,5 @@
 /** A connection of the gateway to a server, outside of any session. The test owns it. */
-import type { ConnectionSink } from '../../src/core/ports.ts';
+import type { ConnectionSink } from '../../src/core/ports/connection.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createBackends } from '../../src/south/backends.ts';
 import { owned } from './owned.ts';

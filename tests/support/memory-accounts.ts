@@ -8,7 +8,7 @@ import type {
   StoredAccountRecord,
   TokensChange,
   TokensWatcher,
-} from '../../src/core/ports.ts';
+} from '../../src/core/ports/account-store.ts';
 
 interface Row extends StoredAccountRecord {
   claim?: { by: string; until: number };

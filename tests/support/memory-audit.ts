@@ -1,7 +1,7 @@
 /** An audit record in memory, which several gateways of one process share. */
 
 import { answererOf, lowerCase, ownerOf, type AuditLine, type StoredLine } from '../../src/core/audit/line.ts';
-import type { AuditLog, AuditQuery } from '../../src/core/ports.ts';
+import type { AuditLog, AuditQuery } from '../../src/core/ports/audit-log.ts';
 
 export class MemoryAudit implements AuditLog {
   #lines: StoredLine[] = [];

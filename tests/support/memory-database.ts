@@ -1,22 +1,17 @@
 /** A store in memory that several gateways of one process share, with claims that expire and fences that are checked. */
 
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { ClusterStore, LimitUsage, Renewal } from '../../src/core/ports/cluster-store.ts';
+import type { ServerRecord, SessionRecord, SessionRecordKind, SessionRecords } from '../../src/core/ports/records.ts';
 import type {
   ClaimedSession,
-  ClusterStore,
   DormantQuery,
   DormantSession,
-  LimitUsage,
-  Renewal,
-  ServerRecord,
   ServerWatcher,
-  SessionRecord,
-  SessionRecordKind,
-  SessionRecords,
   Store,
   StoredSession,
   Trimmed,
-} from '../../src/core/ports.ts';
+} from '../../src/core/ports/store.ts';
 import { resumes } from '../../src/core/session/kind.ts';
 import { hasEnded, type Task } from '../../src/core/task/task.ts';
 import { StoreError } from '../../src/store/store-error.ts';

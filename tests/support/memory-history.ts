@@ -8,7 +8,7 @@ import {
   type EntryWrite,
   type HistoryEntry,
 } from '../../src/core/history/entry.ts';
-import type { History, HistoryFilter, HistoryQuery, HistoryRange, ServerTally } from '../../src/core/ports.ts';
+import type { History, HistoryFilter, HistoryQuery, HistoryRange, ServerTally } from '../../src/core/ports/history.ts';
 
 interface Row {
   entry: HistoryEntry;

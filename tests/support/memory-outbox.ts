@@ -1,7 +1,7 @@
 /** A queue of notifications in memory, which several gateways of one process share. */
 
 import { randomUUID } from 'node:crypto';
-import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../src/core/ports.ts';
+import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../src/core/ports/outbox.ts';
 
 interface Row extends QueuedNotice {
   state: NoticeState['state'];

@@ -1,4 +1,5 @@
-import type { SessionRecordKind, SessionRecords, SessionStore } from '../../src/core/ports.ts';
+import type { SessionRecordKind, SessionRecords } from '../../src/core/ports/records.ts';
+import type { SessionStore } from '../../src/core/ports/store.ts';
 
 interface Held {
   release: () => void;

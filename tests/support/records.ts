@@ -2,7 +2,7 @@
 
 import type { SessionEvent } from '../../src/core/event/event.ts';
 import type { Interaction } from '../../src/core/interaction/interaction.ts';
-import type { ServerRecord, SessionRecord } from '../../src/core/ports.ts';
+import type { ServerRecord, SessionRecord } from '../../src/core/ports/records.ts';
 import type { Gateway } from '../../src/core/gateway.ts';
 import { createTask, type Task } from '../../src/core/task/task.ts';
 import type { RecordKind, Records } from '../../src/store/queue.ts';

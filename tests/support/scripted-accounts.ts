@@ -1,5 +1,5 @@
 /** Accounts that a test plays itself: it decides who is signed in, and when. Several gateways may share them. */
-import type { AccountAt, Accounts, AccountState, AccountTokens, SignIn } from '../../src/core/ports.ts';
+import type { AccountAt, Accounts, AccountState, AccountTokens, SignIn } from '../../src/core/ports/accounts.ts';
 
 const ISSUER = 'https://login.example/tenant';
 

@@ -15,10 +15,10 @@ import {
   type OutgoingCall,
   type OutgoingRequest,
   type RelatedRequest,
-  type ServerConfig,
   type ServerInfo,
   type ServerTask,
-} from '../../src/core/ports.ts';
+} from '../../src/core/ports/connection.ts';
+import type { ServerConfig } from '../../src/core/ports/server-config.ts';
 import type { Answer } from '../../src/core/interaction/interaction.ts';
 import type { CallResult, ResumePoint } from '../../src/core/task/task.ts';
 import { signInIn } from '../../src/core/sign-in/required.ts';

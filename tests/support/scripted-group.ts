@@ -1,5 +1,5 @@
 /** A gateway over HTTP in this process, in front of several servers that the test plays. The test owns it and moves its time. */
-import type { Backends } from '../../src/core/ports.ts';
+import type { Backends } from '../../src/core/ports/connection.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { RpcError } from '../../src/lib/rpc-error.ts';
 import { HUB_VIEW } from '../../src/core/session/kind.ts';

@@ -1,7 +1,7 @@
 /** The tokens of one account: cached in memory while they are valid, renewed by one gateway at a time, and replaced by a new sign-in. */
 
 import { randomUUID } from 'node:crypto';
-import type { AccountAt, AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports.ts';
+import type { AccountAt, AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports/accounts.ts';
 import { messageOf } from '../../lib/log.ts';
 import { sleep } from '../../lib/timers.ts';
 import {

@@ -1,17 +1,16 @@
 /** The accounts of principals on servers that require a sign-in. Loaded when the first server requires one. */
 
+import type { TokensChange } from '../../core/ports/account-store.ts';
 import type {
   Accounts,
   AccountAt,
   AccountState,
   AccountTokens,
   AuthChallenge,
-  HttpServerConfig,
-  ServerConfig,
   SignIn,
-  Store,
-  TokensChange,
-} from '../../core/ports.ts';
+} from '../../core/ports/accounts.ts';
+import type { HttpServerConfig, ServerConfig } from '../../core/ports/server-config.ts';
+import type { Store } from '../../core/ports/store.ts';
 import type { AllowedAddresses } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';

@@ -1,6 +1,6 @@
 /** The OAuth client that the gateway uses: from the config, with a metadata document, or registered dynamically. */
 
-import type { AccountAt } from '../../core/ports.ts';
+import type { AccountAt } from '../../core/ports/accounts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import { applicationType, CLIENT_NAME, clientMetadataUrl, GRANT_TYPES } from './client-metadata.ts';

@@ -1,6 +1,6 @@
 /** Discovery of a server's authorization metadata (RFC 9728, RFC 8414, OpenID Connect Discovery). */
 
-import type { AuthChallenge } from '../../core/ports.ts';
+import type { AuthChallenge } from '../../core/ports/accounts.ts';
 import { isSecureUrl } from '../../lib/secure-url.ts';
 import { metadataUrls } from '../metadata.ts';
 import { AuthFailure } from './failure.ts';

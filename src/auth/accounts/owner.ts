@@ -1,6 +1,6 @@
 /** The owner of an account. */
 
-import type { AccountAt } from '../../core/ports.ts';
+import type { AccountAt } from '../../core/ports/accounts.ts';
 
 /** The owner of accounts that all principals share. */
 export const EVERYBODY = '*';

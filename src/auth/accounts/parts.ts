@@ -1,6 +1,8 @@
 /** Dependencies and discovery that all accounts share. */
 
-import type { AccountAt, AuthChallenge, HttpServerConfig, TokensChange } from '../../core/ports.ts';
+import type { TokensChange } from '../../core/ports/account-store.ts';
+import type { AccountAt, AuthChallenge } from '../../core/ports/accounts.ts';
+import type { HttpServerConfig } from '../../core/ports/server-config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import {

@@ -1,6 +1,6 @@
 /** An account of the gateway itself, with client credentials and without a person. Its tokens are kept in memory. */
 
-import type { AccountAt, AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports.ts';
+import type { AccountAt, AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports/accounts.ts';
 import { messageOf } from '../../lib/log.ts';
 import { configuredClient } from './clients.ts';
 import { AuthFailure } from './failure.ts';

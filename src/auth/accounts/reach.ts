@@ -2,7 +2,7 @@
 
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { HttpServerConfig } from '../../core/ports.ts';
+import type { HttpServerConfig } from '../../core/ports/server-config.ts';
 import { addressCheck, type AddressCheck, type AllowedAddresses } from '../../lib/addresses.ts';
 import type { MayReach } from './safe-fetch.ts';
 

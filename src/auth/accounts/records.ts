@@ -1,7 +1,7 @@
 /** The stored records of accounts. Their contents are encrypted. */
 
 import { createHash } from 'node:crypto';
-import type { AccountRecord, AccountStore, StoredAccountRecord } from '../../core/ports.ts';
+import type { AccountRecord, AccountStore, StoredAccountRecord } from '../../core/ports/account-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';

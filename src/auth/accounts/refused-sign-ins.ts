@@ -3,7 +3,7 @@
  * are stored, so that all gateways know them, even after a restart.
  */
 
-import type { AccountAt } from '../../core/ports.ts';
+import type { AccountAt } from '../../core/ports/accounts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AuthFailure } from './failure.ts';
 import { ownerOf } from './owner.ts';

@@ -1,7 +1,7 @@
 /** Sign-ins that wait for a person. Their whole state is stored, so that any gateway can complete them. */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { AccountAt, AuthChallenge, SignIn } from '../../core/ports.ts';
+import type { AccountAt, AuthChallenge, SignIn } from '../../core/ports/accounts.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { CALLBACK_PATH, withSegment } from './client-metadata.ts';
 import { segmentFor } from './clients.ts';

@@ -1,4 +1,4 @@
-import type { NeededSignIn } from '../../core/ports.ts';
+import type { NeededSignIn } from '../../core/ports/accounts.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { hostOf } from '../../lib/host-of.ts';
 import { openLink } from '../terminal/open-link.ts';

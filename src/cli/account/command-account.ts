@@ -1,8 +1,9 @@
 /** The account with which a command uses a server. Loaded only when the server requires authorization. */
 
-import type { AccountTokens, HttpServerConfig, SignIn } from '../../core/ports.ts';
+import type { AccountTokens, SignIn } from '../../core/ports/accounts.ts';
+import type { HttpServerConfig } from '../../core/ports/server-config.ts';
 import type { Config } from '../../config/schema.ts';
-import type { NeededSignIn } from '../../core/ports.ts';
+import type { NeededSignIn } from '../../core/ports/accounts.ts';
 import { signInIn } from '../../core/sign-in/required.ts';
 import { hasOwnCredentials, type ConnectionAccount } from '../../core/sign-in/connection-account.ts';
 import { redactUrl } from '../../lib/redact.ts';

@@ -3,7 +3,7 @@
 import { Access, type AccessRule, type Grant } from '../../core/access/access.ts';
 import { withContained } from '../../core/access/scopes.ts';
 import { factReader, unmetConditions } from '../../core/access/whom.ts';
-import type { Identity } from '../../core/ports.ts';
+import type { Identity } from '../../core/ports/identity.ts';
 import { serverFilter } from '../../core/groups.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { compileGlob } from '../../lib/pattern.ts';

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import type { ServerConfig } from '../../core/ports.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { quoteWord } from '../server/shell-words.ts';
 import { readText } from './files.ts';

@@ -1,7 +1,7 @@
 /** The tools of the configured servers, as far as they can be read. */
 
 import type { Tool } from '../../client/types.ts';
-import type { ServerConfig } from '../../core/ports.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import { selection } from '../../lib/pattern.ts';
 import { within } from '../../lib/timers.ts';
 import type { ProgramConfig } from '../config.ts';

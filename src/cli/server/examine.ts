@@ -2,7 +2,8 @@
 
 import { TaskClientError } from '../../client/task-client-error.ts';
 import type { TaskClient } from '../../client/task-client.ts';
-import type { ServerConfig, ServerInfo } from '../../core/ports.ts';
+import type { ServerInfo } from '../../core/ports/connection.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import { selection } from '../../lib/pattern.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { fixFor } from '../../lib/server-fix.ts';

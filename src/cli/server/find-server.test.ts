@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../config/config-error.ts';
 import { loadConfig } from '../../config/load.ts';
-import type { ServerConfig } from '../../core/ports.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import type { ProgramConfig } from '../config.ts';
 import { findServer } from './find-server.ts';
 

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../config/config-error.ts';
-import type { HttpServerConfig, ServerConfig } from '../../core/ports.ts';
+import type { HttpServerConfig, ServerConfig } from '../../core/ports/server-config.ts';
 import { configHint, type ProgramConfig } from '../config.ts';
 import { findProgram } from '../../lib/find-program.ts';
 import { serverNameSchema } from '../../lib/server-name.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ServerConfig } from '../../core/ports.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import { labelOf } from './label.ts';
 
 test.each<[string, ServerConfig, string]>([

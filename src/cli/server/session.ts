@@ -1,6 +1,6 @@
 import { TaskClientError } from '../../client/task-client-error.ts';
 import { TaskClient } from '../../client/task-client.ts';
-import type { ServerInfo } from '../../core/ports.ts';
+import type { ServerInfo } from '../../core/ports/connection.ts';
 import type { Tool } from '../../client/types.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';

@@ -1,4 +1,4 @@
-import type { ServerConfig } from '../../core/ports.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import { messageOf } from '../../lib/log.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { failureKindOf } from '../../lib/server-failure.ts';

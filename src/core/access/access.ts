@@ -2,7 +2,7 @@
 
 import { compileGlob } from '../../lib/pattern.ts';
 import { serverFilter } from '../groups.ts';
-import type { Identity, TokenFacts } from '../ports.ts';
+import type { Identity, TokenFacts } from '../ports/identity.ts';
 import { Grant, decideOnce, type AccessRule, type CompiledAccessRule } from './grant.ts';
 import { SessionAccess, type SessionAccessParts } from './session-access.ts';
 import { compileWhom } from './whom.ts';

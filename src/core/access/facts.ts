@@ -1,4 +1,4 @@
-import type { TokenFacts } from '../ports.ts';
+import type { TokenFacts } from '../ports/identity.ts';
 
 /** Merges the facts of several tokens of one principal. */
 export function mergedFacts(all: readonly (TokenFacts | undefined)[]): TokenFacts | undefined {

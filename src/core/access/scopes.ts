@@ -1,4 +1,4 @@
-import type { Scope } from '../ports.ts';
+import type { Scope } from '../ports/identity.ts';
 
 /** The names that the authorization servers give the scopes. */
 export type ScopeNames = Record<Scope, string>;

@@ -1,6 +1,6 @@
 /** The access of one session. Its requests may carry tokens with different scopes and claims for the same principal. */
 
-import type { Identity, TokenFacts } from '../ports.ts';
+import type { Identity, TokenFacts } from '../ports/identity.ts';
 import { sameFacts } from './whom.ts';
 import type { Grant } from './grant.ts';
 

@@ -2,7 +2,7 @@
 
 import { compileGlob } from '../../lib/pattern.ts';
 import { isObject } from '../../lib/values.ts';
-import type { Identity, TokenFacts } from '../ports.ts';
+import type { Identity, TokenFacts } from '../ports/identity.ts';
 
 export interface WhomConditions {
   /** Patterns of principals; one of them must match. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../lib/clock.ts';
 import type { GatewayParts } from '../gateway.ts';
-import type { Store } from '../ports.ts';
+import type { Store } from '../ports/store.ts';
 import type { AuditRecorder } from './recorder.ts';
 
 /** The audit record, which is loaded only if it is turned on. */

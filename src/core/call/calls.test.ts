@@ -7,7 +7,7 @@ import { turn } from '../../../tests/support/turn.ts';
 import { createLog } from '../../lib/log.ts';
 import { Budget } from '../budget.ts';
 import { InteractionRouter } from '../interaction/router.ts';
-import { LEAVE_RUNNING, type ClientTraits, type Progress } from '../ports.ts';
+import { LEAVE_RUNNING, type ClientTraits, type Progress } from '../ports/connection.ts';
 import { unlimitedQuota } from '../shared-limit.ts';
 import { TaskBook } from '../task/book.ts';
 import { createTask, hasEnded, type Task, type WorkingTask } from '../task/task.ts';

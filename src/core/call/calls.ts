@@ -18,8 +18,8 @@ import {
   type OutgoingCall,
   type Progress,
   type ServerTask,
-  type SessionStore,
-} from '../ports.ts';
+} from '../ports/connection.ts';
+import type { SessionStore } from '../ports/store.ts';
 import { webhooksNotAllowed, type SessionNotifier } from '../notify/session-notifier.ts';
 import type { Observed } from '../observer.ts';
 import type { PrincipalQuotas } from '../quota/quotas.ts';

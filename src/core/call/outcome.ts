@@ -1,7 +1,7 @@
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenText } from '../../lib/shorten.ts';
 import { GatewayError } from '../errors.ts';
-import type { CallOutcome } from '../ports.ts';
+import type { CallOutcome } from '../ports/connection.ts';
 import type { TaskError, TaskEvent } from '../task/task.ts';
 import type { CallReply, CallRequest } from './request.ts';
 

@@ -1,6 +1,6 @@
 import { OwnWords } from '../../lib/own-words.ts';
 import type { GatewayError } from '../errors.ts';
-import type { CallOutcome, OutgoingCall, Progress } from '../ports.ts';
+import type { CallOutcome, OutgoingCall, Progress } from '../ports/connection.ts';
 import type { QuestionEffect } from '../interaction/attribution.ts';
 import type { Interaction } from '../interaction/interaction.ts';
 import type { Responder } from '../interaction/responders.ts';

@@ -1,5 +1,7 @@
 import { GatewayError, orStoreFailed, OwnedElsewhere, shuttingDown } from '../errors.ts';
-import type { ClaimedSession, ClusterStore, SessionRecord, Store } from '../ports.ts';
+import type { ClusterStore } from '../ports/cluster-store.ts';
+import type { SessionRecord } from '../ports/records.ts';
+import type { ClaimedSession, Store } from '../ports/store.ts';
 import { CONNECTION_SESSION } from '../session/kind.ts';
 
 const CLAIM_ATTEMPTS = 3;

@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { sleep, within } from '../../lib/timers.ts';
 import type { Recorder } from '../history/recorder.ts';
-import type { ClusterStore } from '../ports.ts';
+import type { ClusterStore } from '../ports/cluster-store.ts';
 import type { LiveSessions } from '../session/live-sessions.ts';
 import type { Session } from '../session/session.ts';
 import { claimKey, statesKey, type Claims } from './claims.ts';

@@ -4,7 +4,8 @@ import { sleep, timeoutSignal } from '../../lib/timers.ts';
 import { orStoreFailed, type OwnedElsewhere } from '../errors.ts';
 import type { EventType } from '../event/event.ts';
 import type { Interaction } from '../interaction/interaction.ts';
-import type { ClusterStore, GatewayAddress, TokenFacts } from '../ports.ts';
+import type { ClusterStore, GatewayAddress } from '../ports/cluster-store.ts';
+import type { TokenFacts } from '../ports/identity.ts';
 import type { Task } from '../task/task.ts';
 
 /** A request to another gateway on the same store, for the clients of one principal. `facts`: those of the client's token. */

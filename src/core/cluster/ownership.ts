@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { every } from '../../lib/timers.ts';
-import type { ClusterStore, LimitUsage } from '../ports.ts';
+import type { ClusterStore, LimitUsage } from '../ports/cluster-store.ts';
 
 /** Fractions of the lease: how often to renew it, and how often to look for dead gateways. */
 const RENEW = 1 / 3;

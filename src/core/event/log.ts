@@ -5,7 +5,7 @@ import { roughSize } from '../../lib/rough-size.ts';
 import { shortenValue } from '../../lib/shorten.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { Budget, UNLIMITED } from '../budget.ts';
-import type { SessionStore } from '../ports.ts';
+import type { SessionStore } from '../ports/store.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { EventType, SessionEvent } from './event.ts';
 import { EventReader } from './reader.ts';

@@ -3,7 +3,7 @@ import { directSession, hubSession, SILENT, startCore, startTask, type Core } fr
 import { textResult } from '../../../tests/support/scripted-connection.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import type { CallReply, CallRequest } from '../call/request.ts';
-import type { History, HistoryQuery } from '../ports.ts';
+import type { History, HistoryQuery } from '../ports/history.ts';
 import type { Session } from '../session/session.ts';
 import type { CallEntry, HistoryEntry, QuestionEntry } from './entry.ts';
 

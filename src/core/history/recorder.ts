@@ -13,7 +13,7 @@ import { InFlight } from '../../lib/in-flight.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { every, within } from '../../lib/timers.ts';
 import type { LiveCall } from '../call/live-call.ts';
-import type { History } from '../ports.ts';
+import type { History } from '../ports/history.ts';
 import type { CoreSettings } from '../settings.ts';
 import { WriteLoop } from '../write-loop.ts';
 import {

@@ -8,7 +8,7 @@ import type { CallReply } from '../call/request.ts';
 import { isPerson, messageIn, modeOf } from './question-params.ts';
 import type { Answer, Interaction, OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
-import type { Progress } from '../ports.ts';
+import type { Progress } from '../ports/connection.ts';
 import type { Answerer, QuestionEnd, RecordedSession, SessionListener } from '../session/session-listener.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 import { endOf, endOfTask, shortened, type CallEnd } from './call-end.ts';

@@ -3,7 +3,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { secretId } from '../../lib/ids.ts';
 import { RpcError, type RpcFailure } from '../../lib/rpc-error.ts';
-import type { IncomingQuestion } from '../ports.ts';
+import type { IncomingQuestion } from '../ports/connection.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Approval, Interaction, InteractionKind, OpenInteraction } from './interaction.ts';
 import type { Link } from './link.ts';

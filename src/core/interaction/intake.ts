@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import type { Alarm } from '../../lib/timers.ts';
 import type { Budget } from '../budget.ts';
-import type { IncomingQuestion } from '../ports.ts';
+import type { IncomingQuestion } from '../ports/connection.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Quota } from '../shared-limit.ts';
 import type { TaskBook } from '../task/book.ts';

@@ -5,7 +5,7 @@ import { createLog } from '../../lib/log.ts';
 import { Budget } from '../budget.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import type { LiveCall } from '../call/live-call.ts';
-import type { IncomingQuestion } from '../ports.ts';
+import type { IncomingQuestion } from '../ports/connection.ts';
 import { unlimitedQuota } from '../shared-limit.ts';
 import { TaskBook } from '../task/book.ts';
 import { InteractionRouter, type RouterParts } from './router.ts';

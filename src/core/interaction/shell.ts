@@ -4,7 +4,7 @@ import type { EventSink } from '../event/log.ts';
 import type { AnswerSource } from '../history/entry.ts';
 import type { SessionNotifier } from '../notify/session-notifier.ts';
 import type { AnsweredVia, Observed, ObservedQuestion } from '../observer.ts';
-import type { SessionStore } from '../ports.ts';
+import type { SessionStore } from '../ports/store.ts';
 import type { Answerer, SessionListener } from '../session/session-listener.ts';
 import type { Quota } from '../shared-limit.ts';
 import type { TaskBook } from '../task/book.ts';

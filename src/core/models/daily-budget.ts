@@ -1,7 +1,7 @@
 /** Model budgets: calls and tokens per day and server, across all gateways on a store. */
 
 import { isoTime } from '../../lib/clock.ts';
-import type { Store } from '../ports.ts';
+import type { Store } from '../ports/store.ts';
 import type { ModelSettings } from './choose.ts';
 
 const DAY_MS = 86_400_000;

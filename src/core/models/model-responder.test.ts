@@ -11,7 +11,7 @@ import {
 import { turn } from '../../../tests/support/turn.ts';
 import type { Caller } from '../call/request.ts';
 import type { HistoryEntry } from '../history/entry.ts';
-import { ModelRefused, type ModelReply, type Models } from '../ports.ts';
+import { ModelRefused, type ModelReply, type Models } from '../ports/models.ts';
 import { directView } from '../session/kind.ts';
 import type { Session } from '../session/session.ts';
 import { promptText } from './review.ts';

@@ -7,7 +7,7 @@ import { isObject } from '../../lib/values.ts';
 import type { OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf, type Link } from '../interaction/link.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
-import type { Asker } from '../ports.ts';
+import type { Asker } from '../ports/connection.ts';
 
 /** The shown length of the prompt. */
 const SHOWN_CHARS = 4000;

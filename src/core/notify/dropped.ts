@@ -1,7 +1,7 @@
 /** Counts notifications that were dropped because too many were queued, in one store counter per day. */
 
 import { isoTime } from '../../lib/clock.ts';
-import type { Store } from '../ports.ts';
+import type { Store } from '../ports/store.ts';
 
 const DAY_MS = 86_400_000;
 

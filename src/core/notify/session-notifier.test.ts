@@ -5,7 +5,7 @@ import { TestClock } from '../../../tests/support/test-clock.ts';
 import { turn } from '../../../tests/support/turn.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { OpenInteraction } from '../interaction/interaction.ts';
-import type { SessionStore } from '../ports.ts';
+import type { SessionStore } from '../ports/store.ts';
 import type { EndedTask, Task } from '../task/task.ts';
 import type { NotedQuestion, NotedTask, Notifier } from './notifier.ts';
 import { SessionNotifier } from './session-notifier.ts';

@@ -9,7 +9,7 @@ import { GatewayError } from '../errors.ts';
 import { isPerson, messageIn, modeOf } from '../history/question-params.ts';
 import type { OpenInteraction } from '../interaction/interaction.ts';
 import { requestOf } from '../interaction/link.ts';
-import type { SessionStore } from '../ports.ts';
+import type { SessionStore } from '../ports/store.ts';
 import type { TaskBook } from '../task/book.ts';
 import type { EndedTask } from '../task/task.ts';
 import type { Notifier } from './notifier.ts';

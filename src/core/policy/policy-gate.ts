@@ -9,7 +9,8 @@ import { requestFrom } from '../call/stored-request.ts';
 import { NotAnswered } from '../interaction/asked.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
-import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion, type ServerConfig } from '../ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type IncomingQuestion } from '../ports/connection.ts';
+import type { ServerConfig } from '../ports/server-config.ts';
 import type { ResumePoint } from '../task/task.ts';
 import {
   decisionIn,

@@ -1,7 +1,7 @@
 /** The reply for a call that was not made: a tool error result, which every client shows to the model. */
 
 import type { CallRequest } from '../call/request.ts';
-import type { CallOutcome } from '../ports.ts';
+import type { CallOutcome } from '../ports/connection.ts';
 import type { Rule } from './rule.ts';
 
 /** Why there is no approval. */

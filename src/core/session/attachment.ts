@@ -12,7 +12,7 @@ import type {
   IncomingQuestion,
   ServerInfo,
   ServerLog,
-} from '../ports.ts';
+} from '../ports/connection.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import type { CoreSettings } from '../settings.ts';
 import { Catalog } from './catalog.ts';

@@ -5,7 +5,7 @@ import { timeoutSignal } from '../../lib/timers.ts';
 import { isObject } from '../../lib/values.ts';
 import type { Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
-import type { Connection } from '../ports.ts';
+import type { Connection } from '../ports/connection.ts';
 
 /** The lists a server offers; each is read through all its pages. */
 export const LISTS = {

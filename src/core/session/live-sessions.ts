@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { messageOf, type Log } from '../../lib/log.ts';
 import type { Ending } from '../call/request.ts';
-import type { Store } from '../ports.ts';
+import type { Store } from '../ports/store.ts';
 import type { Session } from './session.ts';
 
 const NOBODY: ReadonlySet<Session> = new Set();

@@ -1,5 +1,6 @@
 import { secretId } from '../../lib/ids.ts';
-import type { StoredPreferences, SubscriptionRecord, ServerPreferences } from '../ports.ts';
+import type { ServerPreferences } from '../ports/connection.ts';
+import type { StoredPreferences, SubscriptionRecord } from '../ports/records.ts';
 
 /** Where the preferences of a client are stored. */
 export interface PreferenceStore {

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { readAllPages, type ListItem } from '../../lib/pages.ts';
-import type { Connection } from '../ports.ts';
+import type { Connection } from '../ports/connection.ts';
 import { LISTS, type ListName } from './catalog.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { coreSettings } from '../../../tests/support/core-settings.ts';
 import { MemoryDatabase } from '../../../tests/support/memory-database.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
-import type { ServerConfig } from '../ports.ts';
+import type { ServerConfig } from '../ports/server-config.ts';
 import { ServerRegistry } from './registry.ts';
 
 const FILE: ServerConfig = { url: 'http://file.test/' };

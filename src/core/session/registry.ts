@@ -1,6 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
 import { GatewayError, known } from '../errors.ts';
-import type { AddedBy, ServerConfig, ServerRecord, Store } from '../ports.ts';
+import type { AddedBy } from '../ports/connection.ts';
+import type { ServerRecord } from '../ports/records.ts';
+import type { ServerConfig } from '../ports/server-config.ts';
+import type { Store } from '../ports/store.ts';
 import { ALL_SERVERS } from '../groups.ts';
 import type { CoreSettings } from '../settings.ts';
 

@@ -7,16 +7,16 @@ import type { EventSink } from '../event/log.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import type { SessionNotifier } from '../notify/session-notifier.ts';
+import type { SignIn } from '../ports/accounts.ts';
 import type {
   Arrival,
   Backends,
   Connection,
   IncomingQuestion,
   RelatedRequest,
-  ServerConfig,
   ServerInfo,
-  SignIn,
-} from '../ports.ts';
+} from '../ports/connection.ts';
+import type { ServerConfig } from '../ports/server-config.ts';
 import type { CoreSettings } from '../settings.ts';
 import { Attachment, type BufferedLog, type BufferedNotification } from './attachment.ts';
 import type { Preferences } from './preferences.ts';

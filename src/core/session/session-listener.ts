@@ -5,7 +5,7 @@ import type { CallReply } from '../call/request.ts';
 import type { AnsweredBy, CallView } from '../history/entry.ts';
 import type { CallRecord } from '../history/record.ts';
 import type { Interaction, OpenInteraction, SettledInteraction } from '../interaction/interaction.ts';
-import type { Progress } from '../ports.ts';
+import type { Progress } from '../ports/connection.ts';
 import type { EndedTask, WorkingTask } from '../task/task.ts';
 
 /** The description of the session. */

@@ -16,15 +16,10 @@ import { hasHubTools, shownServers } from '../groups.ts';
 import type { Answer, InteractionKind } from '../interaction/interaction.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
 import type { Observed } from '../observer.ts';
-import type {
-  Connection,
-  IncomingQuestion,
-  OutgoingRequest,
-  ServerConfig,
-  ServerInfo,
-  SessionRecord,
-  StoredSession,
-} from '../ports.ts';
+import type { Connection, IncomingQuestion, OutgoingRequest, ServerInfo } from '../ports/connection.ts';
+import type { SessionRecord } from '../ports/records.ts';
+import type { ServerConfig } from '../ports/server-config.ts';
+import type { StoredSession } from '../ports/store.ts';
 import type { TaskBook } from '../task/book.ts';
 import { hasEnded, waitsForPerson, type Task } from '../task/task.ts';
 import type { Catalog } from './catalog.ts';

@@ -10,8 +10,8 @@ import type {
   ConnectionSink,
   IncomingQuestion,
   OutgoingCall,
-  ServerConfig,
-} from '../ports.ts';
+} from '../ports/connection.ts';
+import type { ServerConfig } from '../ports/server-config.ts';
 import { shareConnections } from './shared-connections.ts';
 
 const SHARED: ServerConfig = { url: 'http://one.test/', share: 'principal' };

@@ -30,7 +30,7 @@ import type {
   ServerInfo,
   ServerLog,
   ServerPreferences,
-} from '../ports.ts';
+} from '../ports/connection.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import { SharedQuestion, type Member } from './shared-question.ts';
 import type { ResumePoint } from '../task/task.ts';

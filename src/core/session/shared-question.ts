@@ -1,4 +1,4 @@
-import type { ConnectionSink, IncomingQuestion } from '../ports.ts';
+import type { ConnectionSink, IncomingQuestion } from '../ports/connection.ts';
 import type { Answer } from '../interaction/interaction.ts';
 
 /** A session that shares the server. */

@@ -1,6 +1,8 @@
 import { isState, untilOwned, type Claims } from '../cluster/claims.ts';
 import { orStoreFailed } from '../errors.ts';
-import type { SessionRecord, Store, TokenFacts } from '../ports.ts';
+import type { TokenFacts } from '../ports/identity.ts';
+import type { SessionRecord } from '../ports/records.ts';
+import type { Store } from '../ports/store.ts';
 import { isSameView, type Owner, type View } from './kind.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import type { Restorer } from './restorer.ts';

@@ -1,4 +1,5 @@
-import type { AccountTokens, HttpServerConfig, SignIn } from '../ports.ts';
+import type { AccountTokens, SignIn } from '../ports/accounts.ts';
+import type { HttpServerConfig } from '../ports/server-config.ts';
 
 /** The account that a connection to a server uses. */
 export interface ConnectionAccount {

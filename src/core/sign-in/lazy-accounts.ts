@@ -1,6 +1,7 @@
 /** Loads the accounts on first use: if a server has `auth` in the config or refuses a request, or if tokens are stored. */
 
-import type { Accounts, AccountStore, AccountTokens } from '../ports.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { Accounts, AccountTokens } from '../ports/accounts.ts';
 
 export interface LazyParts {
   store: () => AccountStore;

@@ -3,7 +3,7 @@
 import { hostOf } from '../../lib/host-of.ts';
 import { LOCAL_PRINCIPAL } from '../../lib/local-principal.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
-import type { NeededSignIn } from '../ports.ts';
+import type { NeededSignIn } from '../ports/accounts.ts';
 
 /** The server refused a request without processing it: a person has to sign in first. */
 export class SignInRequired extends ServerFailure {

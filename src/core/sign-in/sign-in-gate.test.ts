@@ -14,7 +14,7 @@ import type { ScriptedCall } from '../../../tests/support/scripted-connection.ts
 import { turn } from '../../../tests/support/turn.ts';
 import type { Caller, CallReply, CallRequest } from '../call/request.ts';
 import type { Session } from '../session/session.ts';
-import type { NeededSignIn } from '../ports.ts';
+import type { NeededSignIn } from '../ports/accounts.ts';
 import { SignInRequired } from './required.ts';
 
 const WAITING: Caller = { ...SILENT, effectOf: () => 'wait', followsApproval: true };

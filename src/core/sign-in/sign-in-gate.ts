@@ -12,8 +12,9 @@ import { NotAnswered } from '../interaction/asked.ts';
 import type { Answer } from '../interaction/interaction.ts';
 import { requestOf, type Link } from '../interaction/link.ts';
 import type { InteractionRouter } from '../interaction/router.ts';
-import { LEAVE_RUNNING, type Accounts, type CallOutcome, type SignIn } from '../ports.ts';
-import type { NeededSignIn } from '../ports.ts';
+import type { Accounts, SignIn } from '../ports/accounts.ts';
+import { LEAVE_RUNNING, type CallOutcome } from '../ports/connection.ts';
+import type { NeededSignIn } from '../ports/accounts.ts';
 import type { SignInWatch } from './watch.ts';
 
 /** A server may require more scopes after each sign-in. The limit stops a server that never accepts a token. */

@@ -1,4 +1,4 @@
-import type { Accounts } from '../ports.ts';
+import type { Accounts } from '../ports/accounts.ts';
 
 /** Notifies the sessions of a gateway when one of their principals has signed in to a server. */
 export class SignInWatch {

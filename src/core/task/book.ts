@@ -8,7 +8,7 @@ import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
 import type { EventSink } from '../event/log.ts';
 import type { Observed } from '../observer.ts';
-import type { SessionStore } from '../ports.ts';
+import type { SessionStore } from '../ports/store.ts';
 import type { CoreSettings } from '../settings.ts';
 import type { Quota } from '../shared-limit.ts';
 import { PROTOCOL_ADVICE, type TaskAdvice } from './advice.ts';

@@ -1,5 +1,5 @@
 import { isoTime } from '../../lib/clock.ts';
-import type { ServerTask } from '../ports.ts';
+import type { ServerTask } from '../ports/connection.ts';
 import { errorOfTask, type Task } from './task.ts';
 
 /** A task as the protocol shows it, which has no status for expired tasks. */

@@ -4,7 +4,7 @@ import type { ListName } from '../../core/session/catalog.ts';
 import { LISTS } from '../../core/session/catalog.ts';
 import type { ListKind } from '../../core/session/read-lists.ts';
 import type { Session } from '../../core/session/session.ts';
-import type { Arrival, ConnectionStatus } from '../../core/ports.ts';
+import type { Arrival, ConnectionStatus } from '../../core/ports/connection.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { roughSize } from '../../lib/rough-size.ts';

@@ -1,4 +1,4 @@
-import type { ServerInfo } from '../../core/ports.ts';
+import type { ServerInfo } from '../../core/ports/connection.ts';
 import { serverFilter } from '../../core/groups.ts';
 import type { GroupSettings } from '../../core/settings.ts';
 import type { Gateway } from '../../core/gateway.ts';

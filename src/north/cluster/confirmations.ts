@@ -1,4 +1,4 @@
-import type { GatewayAddress } from '../../core/ports.ts';
+import type { GatewayAddress } from '../../core/ports/cluster-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
 import { GATEWAY_PATH, gatewayHeader } from './advertise.ts';

@@ -6,7 +6,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Identity, TokenFacts } from '../../core/ports.ts';
+import type { Identity, TokenFacts } from '../../core/ports/identity.ts';
 import { FORWARDED } from '../http/addressed.ts';
 
 export interface Forwarded extends Identity {

@@ -3,7 +3,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import type { ForwardOutcome, Observed } from '../../core/observer.ts';
-import type { GatewayAddress, Identity } from '../../core/ports.ts';
+import type { GatewayAddress } from '../../core/ports/cluster-store.ts';
+import type { Identity } from '../../core/ports/identity.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { InFlight } from '../../lib/in-flight.ts';

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import { isShuttingDown, OwnedElsewhere } from '../../core/errors.ts';
 import { NeighbourUnreachable, type NeighbourRequest, type Neighbours } from '../../core/cluster/neighbours.ts';
-import type { GatewayAddress } from '../../core/ports.ts';
+import type { GatewayAddress } from '../../core/ports/cluster-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { messageOf } from '../../lib/log.ts';

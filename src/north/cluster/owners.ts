@@ -1,4 +1,4 @@
-import type { ClusterStore, GatewayAddress } from '../../core/ports.ts';
+import type { ClusterStore, GatewayAddress } from '../../core/ports/cluster-store.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 /** Beyond this, the oldest entries are dropped. */

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { statesKey } from '../../core/cluster/claims.ts';
-import type { Identity } from '../../core/ports.ts';
+import type { Identity } from '../../core/ports/identity.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { respondError } from '../http/response.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Identity } from '../../core/ports.ts';
+import type { Identity } from '../../core/ports/identity.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { assertFresh, forwardedHeader, readForwarded, USE_MS, type Forwarded } from './forwarded-header.ts';
 import type { ForwardStore } from './owners.ts';

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Gateway } from '../../core/gateway.ts';
-import type { ServerConfig } from '../../core/ports.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isBesideConsole } from '../../lib/return-path.ts';
 import type { Guard } from '../http/guard.ts';

@@ -6,7 +6,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Scope, TokenFacts } from '../../core/ports.ts';
+import type { Scope, TokenFacts } from '../../core/ports/identity.ts';
 import { isObject } from '../../lib/values.ts';
 
 /** How long a person stays signed in. */

@@ -7,7 +7,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
-import type { LoginChoice, Logins, PendingLogin, Scope, Store, TokenFacts } from '../../core/ports.ts';
+import type { LoginChoice, Logins, PendingLogin, Scope, TokenFacts } from '../../core/ports/identity.ts';
+import type { Store } from '../../core/ports/store.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { seal, unseal } from '../../lib/seal.ts';
 import { isReturnPath } from '../../lib/return-path.ts';

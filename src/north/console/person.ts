@@ -1,5 +1,5 @@
 import type { Gateway } from '../../core/gateway.ts';
-import type { Identity } from '../../core/ports.ts';
+import type { Identity } from '../../core/ports/identity.ts';
 
 /** The person at the console, or the program that uses its API. */
 export interface Person extends Identity {

@@ -1,4 +1,4 @@
-import type { ConnectionStatus, ServerTraits } from '../../core/ports.ts';
+import type { ConnectionStatus, ServerTraits } from '../../core/ports/connection.ts';
 import { secretId } from '../../lib/ids.ts';
 import { LOG_LEVEL_KEY } from '../../lib/protocol.ts';
 import { INVALID_PARAMS, RpcError } from '../../lib/rpc-error.ts';

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../core/gateway.ts';
 import type { HelperTools } from '../all/helper-tools.ts';
-import type { Progress } from '../../core/ports.ts';
+import type { Progress } from '../../core/ports/connection.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Carrier } from '../carrier.ts';
 import type { ClientRequest } from '../client-request.ts';

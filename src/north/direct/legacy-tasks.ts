@@ -1,4 +1,4 @@
-import type { Progress } from '../../core/ports.ts';
+import type { Progress } from '../../core/ports/connection.ts';
 import { hasEnded, type Task } from '../../core/task/task.ts';
 import { MAX_DELAY_MS } from '../../lib/clock.ts';
 import { nearestNumber } from '../../lib/exact-json.ts';

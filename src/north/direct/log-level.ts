@@ -1,4 +1,4 @@
-import type { Connection } from '../../core/ports.ts';
+import type { Connection } from '../../core/ports/connection.ts';
 import { secretId } from '../../lib/ids.ts';
 
 /** Sets the log level of a server that has one for all requests. */

@@ -1,4 +1,4 @@
-import type { RelatedRequest } from '../../core/ports.ts';
+import type { RelatedRequest } from '../../core/ports/connection.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { InFlight } from '../../lib/in-flight.ts';

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../core/gateway.ts';
-import type { Connection, ServerInfo } from '../../core/ports.ts';
+import type { Connection, ServerInfo } from '../../core/ports/connection.ts';
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import type { Session } from '../../core/session/session.ts';
 import { secretId } from '../../lib/ids.ts';

@@ -3,7 +3,7 @@ import { failureOfGateway, GatewayError, shuttingDown } from '../../core/errors.
 import type { Session } from '../../core/session/session.ts';
 import type { CallResult, Task } from '../../core/task/task.ts';
 import { messageFor } from '../../core/sign-in/sign-in-gate.ts';
-import type { NeededSignIn } from '../../core/ports.ts';
+import type { NeededSignIn } from '../../core/ports/accounts.ts';
 import { signInIn } from '../../core/sign-in/required.ts';
 import { messageOf } from '../../lib/log.ts';
 import { hasRpcCode, RpcError, URL_ELICITATION_REQUIRED, type RpcFailure } from '../../lib/rpc-error.ts';

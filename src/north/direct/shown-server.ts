@@ -1,7 +1,7 @@
 /** One server as its clients see it: its own information, adapted to the client's era, with task support for calls. */
 
 import { GatewayError } from '../../core/errors.ts';
-import type { Connection, ServerInfo } from '../../core/ports.ts';
+import type { Connection, ServerInfo } from '../../core/ports/connection.ts';
 import type { Session } from '../../core/session/session.ts';
 import { signInIn } from '../../core/sign-in/required.ts';
 import { messageOf } from '../../lib/log.ts';

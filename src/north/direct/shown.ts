@@ -1,6 +1,6 @@
 /** What clients of native endpoints see: one server, or several as one. */
 
-import type { ServerInfo } from '../../core/ports.ts';
+import type { ServerInfo } from '../../core/ports/connection.ts';
 import { hasRpcCode, INVALID_PARAMS, RESOURCE_NOT_FOUND, type RpcFailure } from '../../lib/rpc-error.ts';
 import type { Params } from '../message.ts';
 

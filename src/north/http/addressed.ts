@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Identity } from '../../core/ports.ts';
+import type { Identity } from '../../core/ports/identity.ts';
 import type { View } from '../../core/session/kind.ts';
 
 /** The connection of a client, used to tell clients apart. */

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../core/errors.ts';
-import type { Identity } from '../../core/ports.ts';
+import type { Identity } from '../../core/ports/identity.ts';
 import { LOCAL_PRINCIPAL } from '../../lib/local-principal.ts';
 import { ProtectedResource, type IssuerAuth } from './protected-resource.ts';
 

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError, type ErrorCode } from '../../core/errors.ts';
-import type { Bearer, Logins, Scope, TokenVerifier } from '../../core/ports.ts';
+import type { Bearer, Logins, Scope, TokenVerifier } from '../../core/ports/identity.ts';
 import { respondError } from './response.ts';
 
 /** The configuration of authorization servers. */

@@ -1,7 +1,8 @@
 import type { CallRequest } from '../../core/call/request.ts';
 import { GatewayError, OwnedElsewhere } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
-import type { ServerConfig, TokenFacts } from '../../core/ports.ts';
+import type { TokenFacts } from '../../core/ports/identity.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
 import { withinLimits } from '../carrier.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
-import type { ServerConfig } from '../../core/ports.ts';
+import type { ServerConfig } from '../../core/ports/server-config.ts';
 import { messageOf } from '../../lib/log.ts';
 import { failureKindOf } from '../../lib/server-failure.ts';
 import { fixFor } from '../../lib/server-fix.ts';

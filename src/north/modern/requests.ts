@@ -3,7 +3,7 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Ending } from '../../core/call/request.ts';
 import type { Gateway } from '../../core/gateway.ts';
 import type { NativeView } from '../../core/session/kind.ts';
-import type { TokenFacts } from '../../core/ports.ts';
+import type { TokenFacts } from '../../core/ports/identity.ts';
 import type { Session } from '../../core/session/session.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { metaOf } from '../../lib/meta.ts';

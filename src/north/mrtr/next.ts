@@ -4,7 +4,7 @@ import { hasEnded, type EndedTask, type Task } from '../../core/task/task.ts';
 import { canBeAsked } from '../asking/asking.ts';
 import { withTaskUpdates } from '../waiting.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Progress } from '../../core/ports.ts';
+import type { Progress } from '../../core/ports/connection.ts';
 import type { InputKeys } from './input-keys.ts';
 
 /** A request whose client gets questions instead of the reply, and repeats it with the answers. */

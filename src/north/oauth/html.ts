@@ -1,6 +1,6 @@
 /** The page on which a person starts a sign-in. It has no scripts, and escapes all external text. */
 
-import type { SignIn } from '../../core/ports.ts';
+import type { SignIn } from '../../core/ports/accounts.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { hostOf } from '../../lib/host-of.ts';
 import { escape, layout } from '../answer/html.ts';

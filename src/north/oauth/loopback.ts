@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Gateway } from '../../core/gateway.ts';
-import type { Accounts, SignIn } from '../../core/ports.ts';
+import type { Accounts, SignIn } from '../../core/ports/accounts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
 import { Guard } from '../http/guard.ts';

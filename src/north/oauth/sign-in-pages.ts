@@ -11,7 +11,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_TABLE, GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/gateway.ts';
-import type { Accounts, SignIn } from '../../core/ports.ts';
+import type { Accounts, SignIn } from '../../core/ports/accounts.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { messageOf } from '../../lib/log.ts';
 import { contentPolicy, notePage, respondPage } from '../answer/html.ts';

@@ -1,5 +1,5 @@
 import type { RequestId } from '@modelcontextprotocol/client';
-import type { IncomingQuestion } from '../../core/ports.ts';
+import type { IncomingQuestion } from '../../core/ports/connection.ts';
 import { abortSignalOf } from '../../lib/abort.ts';
 import { messageOf } from '../../lib/log.ts';
 import { NOT_ANSWERED } from '../../lib/rpc-error.ts';

@@ -1,5 +1,5 @@
 import type { RequestId } from '@modelcontextprotocol/client';
-import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports.ts';
+import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports/connection.ts';
 import type { Answer } from '../../core/interaction/interaction.ts';
 import type { StopSignal } from '../../lib/abort.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';

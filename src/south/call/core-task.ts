@@ -1,4 +1,4 @@
-import type { CallOutcome, ServerTask } from '../../core/ports.ts';
+import type { CallOutcome, ServerTask } from '../../core/ports/connection.ts';
 import { abortSignalOf } from '../../lib/abort.ts';
 import { within } from '../../lib/timers.ts';
 import { withoutRelatedTask } from '../../lib/meta.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CallOutcome, ServerTask } from '../../core/ports.ts';
+import type { CallOutcome, ServerTask } from '../../core/ports/connection.ts';
 import { abortSignalOf } from '../../lib/abort.ts';
 import { isObject } from '../../lib/values.ts';
 import { ErrorResponse } from '../peer/errors.ts';

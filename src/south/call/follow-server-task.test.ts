@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TestClock } from '../../../tests/support/test-clock.ts';
 import { turn } from '../../../tests/support/turn.ts';
-import { LEAVE_RUNNING, type ServerTask } from '../../core/ports.ts';
+import { LEAVE_RUNNING, type ServerTask } from '../../core/ports/connection.ts';
 import type { ResumePoint } from '../../core/task/task.ts';
 import type { TaskOffer } from '../server-task.ts';
 import { ServerUnavailable, type Attempt, type CallChannel } from './channel.ts';

@@ -1,4 +1,4 @@
-import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports.ts';
+import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../../core/ports/connection.ts';
 import { signInIn } from '../../core/sign-in/required.ts';
 import type { StopSignal } from '../../lib/abort.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';

@@ -1,4 +1,4 @@
-import type { IncomingQuestion } from '../../core/ports.ts';
+import type { IncomingQuestion } from '../../core/ports/connection.ts';
 import { unlessAborted, abortSignalOf, type StopSignal } from '../../lib/abort.ts';
 import { RpcError } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';

@@ -2,7 +2,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/client';
 import { Server } from '@modelcontextprotocol/server';
 import { afterEach, expect, test, vi } from 'vitest';
 import { asServerTransport } from '../../../tests/support/server-transport.ts';
-import type { OutgoingCall } from '../../core/ports.ts';
+import type { OutgoingCall } from '../../core/ports/connection.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { Peer } from '../peer/peer.ts';
 import { introduce } from '../peer/introduction.ts';

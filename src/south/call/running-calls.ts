@@ -1,5 +1,5 @@
 import type { RequestId } from '@modelcontextprotocol/client';
-import type { RelatedRequest, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports.ts';
+import type { RelatedRequest, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports/connection.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { relatedTask } from '../../lib/meta.ts';
 import type { StreamTag } from '../transport/transport.ts';

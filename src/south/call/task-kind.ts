@@ -1,4 +1,4 @@
-import type { CallOutcome, ServerTask } from '../../core/ports.ts';
+import type { CallOutcome, ServerTask } from '../../core/ports/connection.ts';
 import type { TaskResumePoint } from './resume-point.ts';
 
 /** What differs between the generations of tasks. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { JumpingClock } from '../../../tests/support/jumping-clock.ts';
 import { defer, owned } from '../../../tests/support/owned.ts';
-import type { AccountTokens, AfterRefusal, AuthChallenge, SignIn } from '../../core/ports.ts';
+import type { AccountTokens, AfterRefusal, AuthChallenge, SignIn } from '../../core/ports/accounts.ts';
 import { SignInRequired } from '../../core/sign-in/required.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import { accountAt } from '../backends.ts';

@@ -1,6 +1,6 @@
 /** Sends requests with the token of an account, and handles refusals. */
 
-import type { AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports.ts';
+import type { AccountTokens, AfterRefusal, AuthChallenge } from '../../core/ports/accounts.ts';
 import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
 import { SignInRequired } from '../../core/sign-in/required.ts';
 import { challengeIn } from './challenge.ts';

@@ -1,6 +1,6 @@
 /** Parses the `WWW-Authenticate` header of a refused request (RFC 9110, RFC 6750, RFC 9728). */
 
-import type { AuthChallenge } from '../../core/ports.ts';
+import type { AuthChallenge } from '../../core/ports/accounts.ts';
 import type { HttpAnswer } from './http-pool.ts';
 
 /** Longer headers are ignored. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import type { CommandServerConfig } from '../../core/ports.ts';
+import type { CommandServerConfig } from '../../core/ports/server-config.ts';
 import { drained } from '../../lib/drained.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { within } from '../../lib/timers.ts';

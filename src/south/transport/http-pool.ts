@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { NoToken } from '../../core/ports.ts';
+import type { NoToken } from '../../core/ports/accounts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import type { HttpConnection, HttpConnections } from '../../lib/http-connections.ts';

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { NoToken } from '../../core/ports.ts';
+import type { NoToken } from '../../core/ports/accounts.ts';
 import { ServerFailure, type ServerFailureKind } from '../../lib/server-failure.ts';
 import { isObject } from '../../lib/values.ts';
 

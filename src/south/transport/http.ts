@@ -6,7 +6,7 @@ import type {
   JSONRPCResponse,
   RequestId,
 } from '@modelcontextprotocol/client';
-import type { HttpServerConfig } from '../../core/ports.ts';
+import type { HttpServerConfig } from '../../core/ports/server-config.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { CANCELLED } from '../../lib/protocol.ts';

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import type { HttpServerConfig } from '../../core/ports.ts';
+import type { HttpServerConfig } from '../../core/ports/server-config.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';

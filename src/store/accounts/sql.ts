@@ -1,6 +1,6 @@
 /** The SQL for accounts on servers, in both dialects. */
 
-import type { AccountRecord, AccountRecordKind, StoredAccountRecord } from '../../core/ports.ts';
+import type { AccountRecord, AccountRecordKind, StoredAccountRecord } from '../../core/ports/account-store.ts';
 
 export interface AccountsDialect {
   /** The prefix of table names. */

@@ -1,7 +1,7 @@
 /** The statement that reads the audit record, the same on every engine but for the names of tables and parameters. */
 
 import { lowerCase } from '../../core/audit/line.ts';
-import type { AuditFilter, AuditQuery } from '../../core/ports.ts';
+import type { AuditFilter, AuditQuery } from '../../core/ports/audit-log.ts';
 import { Parameters, type Dialect as HistoryDialect, type Statement } from '../history/sql.ts';
 
 /** `bytewise`: the collation suffix with which only ASCII letters have cases. */

@@ -1,4 +1,4 @@
-import type { AuditLog } from '../../core/ports.ts';
+import type { AuditLog } from '../../core/ports/audit-log.ts';
 
 /** The audit record of a store that is opened read-only. */
 export interface AuditToRead extends Pick<AuditLog, 'read'> {

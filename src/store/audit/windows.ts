@@ -4,7 +4,7 @@
  */
 
 import type { StoredLine } from '../../core/audit/line.ts';
-import type { AuditQuery } from '../../core/ports.ts';
+import type { AuditQuery } from '../../core/ports/audit-log.ts';
 import { lineOf } from './row.ts';
 import type { Between } from './sql.ts';
 

@@ -1,6 +1,6 @@
 /** The statements that read the history, which are the same on every engine but for the names of tables and parameters. */
 
-import type { HistoryFilter, HistoryQuery } from '../../core/ports.ts';
+import type { HistoryFilter, HistoryQuery } from '../../core/ports/history.ts';
 import type { TextColumns } from './row.ts';
 
 export type SqlValue = string | number | null;

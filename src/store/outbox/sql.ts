@@ -1,7 +1,7 @@
 /** The SQL of the notification queue, for both databases. */
 
 import { randomUUID } from 'node:crypto';
-import type { ClaimedNotice, NoticeState, QueuedNotice } from '../../core/ports.ts';
+import type { ClaimedNotice, NoticeState, QueuedNotice } from '../../core/ports/outbox.ts';
 
 export interface OutboxDialect {
   /** The prefix of table names. */

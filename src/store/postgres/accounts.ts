@@ -9,7 +9,7 @@ import type {
   StoredAccountRecord,
   TokensChange,
   TokensWatcher,
-} from '../../core/ports.ts';
+} from '../../core/ports/account-store.ts';
 import { isObject } from '../../lib/values.ts';
 import { accountRecord, accountsStatements, accountValues } from '../accounts/sql.ts';
 import { ACCOUNTS_CHANNEL } from './channels.ts';

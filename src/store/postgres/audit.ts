@@ -4,7 +4,7 @@
  */
 
 import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
-import type { AuditLog, AuditQuery } from '../../core/ports.ts';
+import type { AuditLog, AuditQuery } from '../../core/ports/audit-log.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
 import { rowOf, type AuditRow } from '../audit/row.ts';

@@ -1,7 +1,8 @@
 /** The gateways on one store: each has a lease, and its claims are valid as long as the lease. */
 
 import { randomUUID } from 'node:crypto';
-import type { ClusterStore, GatewayAddress, LimitUsage, Renewal, SessionRecord } from '../../core/ports.ts';
+import type { ClusterStore, GatewayAddress, LimitUsage, Renewal } from '../../core/ports/cluster-store.ts';
+import type { SessionRecord } from '../../core/ports/records.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { messageOf, type Log } from '../../lib/log.ts';

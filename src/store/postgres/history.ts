@@ -4,7 +4,7 @@
  */
 
 import type { EntryWrite, HistoryEntry } from '../../core/history/entry.ts';
-import type { History, HistoryFilter, HistoryQuery, HistoryRange, ServerTally } from '../../core/ports.ts';
+import type { History, HistoryFilter, HistoryQuery, HistoryRange, ServerTally } from '../../core/ports/history.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { Log } from '../../lib/log.ts';
 import { entryOf, prepare, type HistoryRow } from '../history/row.ts';

@@ -1,6 +1,6 @@
 /** The notification queue in the database. All gateways add to it, and each sends the notifications it has claimed. */
 
-import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../core/ports.ts';
+import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../core/ports/outbox.ts';
 import {
   CLAIM_GATEWAY,
   claimedNotice,

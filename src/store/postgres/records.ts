@@ -1,6 +1,7 @@
 /** Reads the records of the store. */
 
-import type { DormantQuery, DormantSession, SessionRecord, StoredSession } from '../../core/ports.ts';
+import type { SessionRecord } from '../../core/ports/records.ts';
+import type { DormantQuery, DormantSession, StoredSession } from '../../core/ports/store.ts';
 import { CONNECTION_SESSION } from '../../core/session/kind.ts';
 import { messageOf } from '../../lib/log.ts';
 import type { OwnedKind, RecordKind, Records } from '../queue.ts';

@@ -1,6 +1,7 @@
 /** The servers that clients added, at any gateway. */
 
-import type { ServerRecord, ServerWatcher } from '../../core/ports.ts';
+import type { ServerRecord } from '../../core/ports/records.ts';
+import type { ServerWatcher } from '../../core/ports/store.ts';
 import type { RecordReader } from './records.ts';
 import type { Writer } from './writer.ts';
 

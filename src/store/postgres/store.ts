@@ -3,19 +3,18 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Observed } from '../../core/observer.ts';
+import type { AuditLog } from '../../core/ports/audit-log.ts';
+import type { ServerRecord, SessionRecord } from '../../core/ports/records.ts';
 import type {
-  AuditLog,
   ClaimedSession,
   DormantQuery,
   DormantSession,
-  ServerRecord,
   ServerWatcher,
-  SessionRecord,
   Store,
   StoredSession,
   StoreProblem,
   Trimmed,
-} from '../../core/ports.ts';
+} from '../../core/ports/store.ts';
 import type { Task } from '../../core/task/task.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';

@@ -1,7 +1,12 @@
 /** Accounts on servers in the store file. */
 
 import { randomUUID } from 'node:crypto';
-import type { AccountRecord, AccountRecordKind, AccountStore, StoredAccountRecord } from '../../core/ports.ts';
+import type {
+  AccountRecord,
+  AccountRecordKind,
+  AccountStore,
+  StoredAccountRecord,
+} from '../../core/ports/account-store.ts';
 import { accountRecord, accountsStatements, accountValues } from '../accounts/sql.ts';
 import { CheckedStatements } from './checked-statements.ts';
 import type { PreparedStatements } from './statements.ts';

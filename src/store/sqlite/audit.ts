@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type Libsql from 'libsql';
 import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
-import type { AuditLog, AuditQuery } from '../../core/ports.ts';
+import type { AuditLog, AuditQuery } from '../../core/ports/audit-log.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
 import { rowOf } from '../audit/row.ts';
 import { readStatement, type Dialect } from '../audit/sql.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { StoredSession } from '../../core/ports.ts';
+import type { StoredSession } from '../../core/ports/store.ts';
 import { createTask, type Task } from '../../core/task/task.ts';
 import { createLog } from '../../lib/log.ts';
 import { session } from '../../../tests/support/records.ts';

@@ -1,6 +1,6 @@
 /** Makes the records of one session small enough to be read. */
 
-import type { Trimmed } from '../../core/ports.ts';
+import type { Trimmed } from '../../core/ports/store.ts';
 import { BYTES_PER_UNIT, SHARE, TOO_LARGE } from '../trim.ts';
 import type { PreparedStatements } from './statements.ts';
 

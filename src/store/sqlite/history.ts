@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type Libsql from 'libsql';
 import type { EntryWrite, HistoryEntry } from '../../core/history/entry.ts';
-import type { History, HistoryFilter, HistoryQuery, HistoryRange, ServerTally } from '../../core/ports.ts';
+import type { History, HistoryFilter, HistoryQuery, HistoryRange, ServerTally } from '../../core/ports/history.ts';
 import type { Log } from '../../lib/log.ts';
 import { entryOf, prepare, type HistoryRow } from '../history/row.ts';
 import {

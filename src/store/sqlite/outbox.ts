@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type Libsql from 'libsql';
-import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../core/ports.ts';
+import type { ClaimedNotice, NoticeClaim, NoticeState, Outbox, QueuedNotice } from '../../core/ports/outbox.ts';
 import { claimedNotice, countWaiting, newClaim, noticeState, noticeValues, outboxStatements } from '../outbox/sql.ts';
 import { CheckedStatements } from './checked-statements.ts';
 import type { PreparedStatements } from './statements.ts';

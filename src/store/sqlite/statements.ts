@@ -1,7 +1,8 @@
 /** The SQL of the store. */
 
 import type Libsql from 'libsql';
-import type { DormantCursor, DormantQuery, DormantSession, SessionRecord } from '../../core/ports.ts';
+import type { SessionRecord } from '../../core/ports/records.ts';
+import type { DormantCursor, DormantQuery, DormantSession } from '../../core/ports/store.ts';
 import { resumes } from '../../core/session/kind.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { messageOf } from '../../lib/log.ts';

@@ -5,16 +5,9 @@ import { rename } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type Libsql from 'libsql';
 import type { Observed } from '../../core/observer.ts';
-import type {
-  AuditLog,
-  ClaimedSession,
-  DormantQuery,
-  DormantSession,
-  ServerRecord,
-  SessionRecord,
-  Store,
-  StoreProblem,
-} from '../../core/ports.ts';
+import type { AuditLog } from '../../core/ports/audit-log.ts';
+import type { ServerRecord, SessionRecord } from '../../core/ports/records.ts';
+import type { ClaimedSession, DormantQuery, DormantSession, Store, StoreProblem } from '../../core/ports/store.ts';
 import type { Log } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 import { SqliteAccounts } from './accounts.ts';

@@ -12,7 +12,7 @@
 import { statSync, type Stats } from 'node:fs';
 import type Libsql from 'libsql';
 import type { Observed } from '../../core/observer.ts';
-import type { StoreProblem } from '../../core/ports.ts';
+import type { StoreProblem } from '../../core/ports/store.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { type Log, messageOf } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';

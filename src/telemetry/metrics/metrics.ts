@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Gateway } from '../../core/gateway.ts';
 import type { InteractionKind } from '../../core/interaction/interaction.ts';
 import type { ObservedQuestion } from '../../core/observer.ts';
-import type { ConnectionStatus } from '../../core/ports.ts';
+import type { ConnectionStatus } from '../../core/ports/connection.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { EndedTask, TaskStatus } from '../../core/task/task.ts';
 import { VERSION } from '../../lib/version.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose';
 import { expect, test, vi } from 'vitest';
 import { lazyAccounts } from '../../../src/core/sign-in/lazy-accounts.ts';
-import type { Accounts, AuthChallenge } from '../../../src/core/ports.ts';
+import type { Accounts, AuthChallenge } from '../../../src/core/ports/accounts.ts';
 import { defer } from '../../support/owned.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';
 import { handmadeServer, type Asked } from './handmade-server.ts';

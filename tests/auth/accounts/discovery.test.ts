@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AccountAt, AuthChallenge } from '../../../src/core/ports.ts';
+import type { AccountAt, AuthChallenge } from '../../../src/core/ports/accounts.ts';
 import { handmadeServer, type HandmadeServer } from './handmade-server.ts';
 import { at, comeBack, REDIRECT_URI, signedIn, signInOf, testAccounts, UNAUTHORIZED } from './signing-in.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { decodeJwt } from 'jose';
 import { beforeAll, expect, test } from 'vitest';
-import type { AccountAt, Accounts } from '../../../src/core/ports.ts';
+import type { AccountAt, Accounts } from '../../../src/core/ports/accounts.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';
 import { defer } from '../../support/owned.ts';
 import { browse, startAuthorizationServer } from '../authorization-server.ts';

@@ -1,14 +1,8 @@
 /** Accounts of one gateway, or of several that share a store, and a person who signs in. */
 import { createAccounts, type AccountsParts } from '../../../src/auth/accounts/accounts.ts';
-import type {
-  AccountAt,
-  Accounts,
-  AfterRefusal,
-  AuthChallenge,
-  ServerAuth,
-  SignIn,
-  Store,
-} from '../../../src/core/ports.ts';
+import type { AccountAt, Accounts, AfterRefusal, AuthChallenge, SignIn } from '../../../src/core/ports/accounts.ts';
+import type { ServerAuth } from '../../../src/core/ports/server-config.ts';
+import type { Store } from '../../../src/core/ports/store.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { JumpingClock } from '../../support/jumping-clock.ts';
 import { MemoryDatabase } from '../../support/memory-database.ts';

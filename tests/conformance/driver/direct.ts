@@ -1,6 +1,6 @@
 import { TaskClient, type PendingElicitation, type PendingSample } from '../../../src/client/index.ts';
 import { CommandAccount } from '../../../src/cli/account/command-account.ts';
-import type { HttpServerConfig } from '../../../src/core/ports.ts';
+import type { HttpServerConfig } from '../../../src/core/ports/server-config.ts';
 import { openAccounts, type OwnAccounts } from '../../../src/main.ts';
 import { signInWith } from '../../auth/sign-in/browser.ts';
 import { configFor, SERVER } from './config.ts';

@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
-import type { ServerConfig } from '../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../src/core/ports/server-config.ts';
 import type { Interaction } from '../../../src/core/interaction/interaction.ts';
 import { createTask, transition, type Task } from '../../../src/core/task/task.ts';
 import { createLog } from '../../../src/lib/log.ts';

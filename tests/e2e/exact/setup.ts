@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { ServerConfig } from '../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../src/core/ports/server-config.ts';
 import { httpGateway, stdioGateway } from '../../support/gateway.ts';
 import { defer } from '../../support/owned.ts';
 import { INITIALIZE, modernHeaders, rawSession, send } from '../../support/raw-http.ts';

@@ -3,7 +3,7 @@ import { startTasksV1Http } from '../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../servers/tasks-v2-http.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';
-import type { ServerConfig } from '../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../src/core/ports/server-config.ts';
 import { owned } from '../../support/owned.ts';
 import { v1Stdio } from '../../support/servers.ts';
 import { WAYS } from '../flows/doors.ts';

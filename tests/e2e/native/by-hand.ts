@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { ServerResponse } from 'node:http';
 import { listen, readJson, type HttpHost } from '../../servers/shared/http-host.ts';
-import type { CommandServerConfig, HttpServerConfig } from '../../../src/core/ports.ts';
+import type { CommandServerConfig, HttpServerConfig } from '../../../src/core/ports/server-config.ts';
 import { defer } from '../../support/owned.ts';
 
 export type Json = Record<string, unknown>;

@@ -4,8 +4,8 @@ import type {
   ConnectionSink,
   IncomingQuestion,
   OutgoingCall,
-  ServerConfig,
-} from '../../../src/core/ports.ts';
+} from '../../../src/core/ports/connection.ts';
+import type { ServerConfig } from '../../../src/core/ports/server-config.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from '../../../src/south/connection.ts';

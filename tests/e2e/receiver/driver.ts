@@ -2,7 +2,8 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { expect, vi } from 'vitest';
-import type { ServerConfig, ServerTask } from '../../../src/core/ports.ts';
+import type { ServerTask } from '../../../src/core/ports/connection.ts';
+import type { ServerConfig } from '../../../src/core/ports/server-config.ts';
 import type { Driven, Json, Order, Report } from '../../servers/receiver-driver.ts';
 import { startReceiverDriverHttp } from '../../servers/receiver-driver-http.ts';
 import { nameForm } from '../../servers/shared/forms.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ServerConfig } from '../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../src/core/ports/server-config.ts';
 import { startSse2024 } from '../../servers/sse2024.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { startV2Http } from '../../servers/v2-http.ts';

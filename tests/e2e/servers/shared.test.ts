@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ServerConfig } from '../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../src/core/ports/server-config.ts';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { isAlive } from '../../support/alive.ts';
 import { httpGateway, temporaryFolder } from '../../support/gateway.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Gateway } from '../../../core/gateway.ts';
-import type { Accounts } from '../../../core/ports.ts';
+import type { Accounts } from '../../../core/ports/accounts.ts';
 import { ApiError, notFound } from '../api-error.ts';
 import { accessOf, type Person } from '../person.ts';
 import { route } from './route.ts';

@@ -3,7 +3,7 @@ import { callLine } from '../../../../tests/contract/audit.contract.ts';
 import { MemoryAudit } from '../../../../tests/support/memory-audit.ts';
 import { TestClock } from '../../../../tests/support/test-clock.ts';
 import type { StoredLine } from '../../../core/audit/line.ts';
-import type { AuditQuery } from '../../../core/ports.ts';
+import type { AuditQuery } from '../../../core/ports/audit-log.ts';
 import { readInWindows } from '../../../store/audit/windows.ts';
 import { auditRoutes } from './audit.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { StoredLine } from '../../../core/audit/line.ts';
-import type { AuditQuery } from '../../../core/ports.ts';
+import type { AuditQuery } from '../../../core/ports/audit-log.ts';
 import { timeoutSignal } from '../../../lib/timers.ts';
 import { ApiError } from '../api-error.ts';
 import { accessOf, type Person } from '../person.ts';

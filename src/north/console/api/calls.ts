@@ -1,6 +1,6 @@
 import type { EntryStatus } from '../../../core/history/entry.ts';
 import type { CallEntry } from '../../../core/history/entry.ts';
-import type { HistoryFilter } from '../../../core/ports.ts';
+import type { HistoryFilter } from '../../../core/ports/history.ts';
 import type { Gateway } from '../../../core/gateway.ts';
 import * as z from 'zod';
 import { sleep } from '../../../lib/timers.ts';

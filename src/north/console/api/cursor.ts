@@ -1,4 +1,4 @@
-import type { HistoryCursor } from '../../../core/ports.ts';
+import type { HistoryCursor } from '../../../core/ports/history.ts';
 import { beganAt, type HistoryEntry } from '../../../core/history/entry.ts';
 import { ApiError } from '../api-error.ts';
 

@@ -1,4 +1,4 @@
-import type { HistoryFilter } from '../../../core/ports.ts';
+import type { HistoryFilter } from '../../../core/ports/history.ts';
 import type { QuestionEntry } from '../../../core/history/entry.ts';
 import type { Gateway } from '../../../core/gateway.ts';
 import { sleep } from '../../../lib/timers.ts';

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../../core/gateway.ts';
-import type { ServerConfig } from '../../../core/ports.ts';
+import type { ServerConfig } from '../../../core/ports/server-config.ts';
 import type { LiveViews } from '../live/live-views.ts';
 
 /** The services that API routes use. */

@@ -2,7 +2,7 @@
 
 import type { CallEntry, HistoryEntry } from '../../../core/history/entry.ts';
 import type { Gateway } from '../../../core/gateway.ts';
-import type { History, ServerTally } from '../../../core/ports.ts';
+import type { History, ServerTally } from '../../../core/ports/history.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Server } from '../api/schemas.ts';
 import type { Person } from '../person.ts';

@@ -2,7 +2,7 @@
 
 import type { Gateway } from '../../../core/gateway.ts';
 import { CONSOLE_STATE } from '../../../core/session/kind.ts';
-import type { ConnectionStatus } from '../../../core/ports.ts';
+import type { ConnectionStatus } from '../../../core/ports/connection.ts';
 import type { KnownServer } from '../../../core/session/registry.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { eraName } from '../../../lib/protocol.ts';

@@ -1,5 +1,6 @@
 import type { Gateway } from '../../../core/gateway.ts';
-import type { DormantQuery, SessionRecord } from '../../../core/ports.ts';
+import type { SessionRecord } from '../../../core/ports/records.ts';
+import type { DormantQuery } from '../../../core/ports/store.ts';
 import { CONSOLE_STATE, programOf } from '../../../core/session/kind.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { hasEnded } from '../../../core/task/task.ts';

@@ -1,7 +1,7 @@
 /** The demo: a built-in server with one call that reports progress and one that asks a question. */
 
 import type { Gateway } from '../../../core/gateway.ts';
-import type { ServerConfig } from '../../../core/ports.ts';
+import type { ServerConfig } from '../../../core/ports/server-config.ts';
 import { withinLimits } from '../../carrier.ts';
 import { whenStored } from '../../commit-gate.ts';
 import { ApiError } from '../api-error.ts';

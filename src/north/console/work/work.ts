@@ -3,7 +3,7 @@
  * what a gateway has in memory.
  */
 
-import type { ServerConfig } from '../../../core/ports.ts';
+import type { ServerConfig } from '../../../core/ports/server-config.ts';
 import type { AnswerBody } from '../api/schemas.ts';
 
 /** A session and its owner. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../../core/errors.ts';
-import type { Connection } from '../../../core/ports.ts';
+import type { Connection } from '../../../core/ports/connection.ts';
 import { messageOf } from '../../../lib/log.ts';
 import { hasRpcCode, rpcFailure } from '../../../lib/rpc-error.ts';
 import { failureKindOf } from '../../../lib/server-failure.ts';

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
-import type { Connection, ConnectionStatus, ServerConfig, ServerInfo } from '../../../core/ports.ts';
+import type { Connection, ConnectionStatus, ServerInfo } from '../../../core/ports/connection.ts';
+import type { ServerConfig } from '../../../core/ports/server-config.ts';
 import type { KnownServer } from '../../../core/session/registry.ts';
 import type { Session } from '../../../core/session/session.ts';
 import { isoTime } from '../../../lib/clock.ts';

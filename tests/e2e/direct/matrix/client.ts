@@ -1,4 +1,4 @@
-import type { ServerConfig } from '../../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../../src/core/ports/server-config.ts';
 import type { Json } from '../../../support/hub.ts';
 import { nameIn } from './answers.ts';
 import type { Via } from './cells.ts';

@@ -1,5 +1,5 @@
 /** A server of each kind, over HTTP and as a program, and what a test can see of it. The test owns it. */
-import type { ServerConfig } from '../../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../../src/core/ports/server-config.ts';
 import { startTasksV1Http } from '../../../servers/tasks-v1-http.ts';
 import { startTasksV2Http } from '../../../servers/tasks-v2-http.ts';
 import { requestsOf, type Message } from '../../../servers/tasks/state.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isAlive } from '../../../support/alive.ts';
 import { configFile } from '../../../support/gateway.ts';
 import { QUICK_PROGRAM } from '../../../support/servers.ts';
-import type { ServerConfig } from '../../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../../src/core/ports/server-config.ts';
 import { soon } from '../../flows/watch.ts';
 import { whoIs } from './answers.ts';
 import {

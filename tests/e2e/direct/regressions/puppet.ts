@@ -1,5 +1,5 @@
 /** A program that does with its calls what the test says, when it says it. Whose a question is does not show. The test owns it. */
-import type { CommandServerConfig } from '../../../../src/core/ports.ts';
+import type { CommandServerConfig } from '../../../../src/core/ports/server-config.ts';
 import type { Json } from '../../../support/hub.ts';
 import { soon } from '../../flows/watch.ts';
 import { asking, legacy, programByHand, text, toolNamed, type Asker } from '../../native/by-hand.ts';

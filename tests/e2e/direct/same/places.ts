@@ -1,7 +1,7 @@
 /** The rich server alone, and behind the gateway, each over HTTP and as a program. The test owns them. */
 import type { Era } from '../../../servers/rich/wire.ts';
 import { startRichHttp } from '../../../servers/rich-http.ts';
-import type { ServerConfig } from '../../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../../src/core/ports/server-config.ts';
 import { httpGateway, stdioGateway } from '../../../support/gateway.ts';
 import { owned } from '../../../support/owned.ts';
 import { bundlePath } from '../../../support/servers.ts';

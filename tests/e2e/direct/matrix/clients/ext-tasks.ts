@@ -7,7 +7,7 @@ import {
   type ApplicationInputHandler,
 } from '@modelcontextprotocol/ext-tasks/client';
 import type { JsonValue } from '@modelcontextprotocol/ext-tasks/core';
-import type { ServerConfig } from '../../../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../../../src/core/ports/server-config.ts';
 import type { Json } from '../../../../support/hub.ts';
 import { owned } from '../../../../support/owned.ts';
 import { answerTo, nameIn } from '../answers.ts';

@@ -1,7 +1,7 @@
 /** Clients of the modern era by hand: what goes over HTTP, and nothing else. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
-import type { ServerConfig } from '../../../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../../../src/core/ports/server-config.ts';
 import type { Json } from '../../../../support/hub.ts';
 import { answerTo, nameIn } from '../answers.ts';
 import type { Via } from '../cells.ts';

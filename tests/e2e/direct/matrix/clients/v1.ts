@@ -11,7 +11,7 @@ import {
   type CreateMessageResult,
   type ElicitResult,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { ServerConfig } from '../../../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../../../src/core/ports/server-config.ts';
 import type { Json } from '../../../../support/hub.ts';
 import { owned } from '../../../../support/owned.ts';
 import { answerTo, nameIn } from '../answers.ts';

@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { CreateMessageResult, ElicitResult } from '@modelcontextprotocol/client';
-import type { ServerConfig } from '../../../../../src/core/ports.ts';
+import type { ServerConfig } from '../../../../../src/core/ports/server-config.ts';
 import type { Json } from '../../../../support/hub.ts';
 import { owned } from '../../../../support/owned.ts';
 import { answerTo } from '../answers.ts';
