@@ -49,7 +49,7 @@ export function cellOf<P extends string, L extends Lane<P>>(lane: L, parallel: n
 
 export async function measureCells<P extends string, C extends Cell<P>>(cells: C[]): Promise<C[]> {
   for (let round = 0; round < ROUNDS; round += 1) {
-    // In turns from either end: what comes right after its like finds a warm processor cache.
+    // In turns from either end, so that no cell always has the same one before it.
     for (const cell of round % 2 === 0 ? cells : cells.toReversed()) await measure(cell);
   }
   return cells;
