@@ -19,7 +19,7 @@ export interface Verdict extends Run {
 
 const REVISIONS: readonly Revision[] = ['2025-11-25', '2026-07-28'];
 const LIMIT = ['--timeout', '60000'];
-/** So many are sooner run one by one than together with all others of their revision. */
+/** Up to this number, it is faster to run only these, one by one, than all scenarios of their revision together. */
 const FEW = 5;
 
 /** All of both requirement sets, counted there or not, and what the suite has for clients in neither. */

@@ -85,8 +85,8 @@ export interface Accounts {
   /** Revokes and deletes the tokens; `*` means the shared ones. `false` if there were none. */
   signOut(principal: string, server: string): Promise<boolean>;
   /**
-   * The server was removed: deletes the tokens for it and the sign-ins that wait, those of one principal or of everybody. The tokens are
-   * revoked afterwards, which nobody waits for.
+   * The server was removed: deletes its tokens and pending sign-ins, those of one principal or of all. The tokens are then revoked in
+   * the background.
    */
   forgetServer(server: string, url: string, principal?: string): Promise<void>;
 }
