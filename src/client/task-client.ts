@@ -10,6 +10,7 @@ import { nearestNumber, withNearestNumbers } from '../lib/exact-json.ts';
 import { VERSION } from '../lib/version.ts';
 import { ServerConnection } from '../south/connection.ts';
 import { Dialler } from '../south/dial.ts';
+import { PingSchedule } from '../south/heartbeat.ts';
 import { inTask } from '../south/call/resume-point.ts';
 import type { RequestOptions } from '../south/peer/peer.ts';
 import type { ConnectionAccount } from '../core/sign-in/connection-account.ts';
@@ -87,8 +88,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
       new Dialler(connectTimeoutMs, { name, version, elicitation, sampling }),
       {
         pollTimeoutMs,
-        pingMs: 30_000,
-        pinged: { count: 0 },
+        pings: new PingSchedule(30_000, systemClock),
         persistent: false,
         reconnect: { firstMs: 1000, factor: 2, maxMs: 60_000, stableMs: 10_000, attempts: reconnectAttempts },
         clock: systemClock,

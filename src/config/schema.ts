@@ -634,7 +634,7 @@ const settings = group('The settings of meanwhile itself.', {
     connectTimeoutMs: ms(30_000, 'How long connecting may take.'),
     pingMs: every(
       30_000,
-      'How often a quiet connection is checked. With more than 1,000 connections, each of them is checked less often, so that about 1,000 are checked in this time.',
+      'How often a quiet connection is checked. The gateway checks its connections one after the other, at most 1,000 of them in this time.',
     ),
     pollTimeoutMs: ms(
       30_000,

@@ -6,14 +6,16 @@ import { systemClock, type Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from './connection.ts';
 import { Dialler, GATEWAY_IDENTITY } from './dial.ts';
+import { PingSchedule } from './heartbeat.ts';
 import { hasOwnCredentials, type ConnectionAccount } from '../core/sign-in/connection-account.ts';
 import { MessageLimits } from './transport/message-size.ts';
 
 export interface BackendSettings extends Omit<
   ConnectionSettings,
-  'persistent' | 'preferences' | 'clock' | 'pinged' | 'onUnmatchedPattern' | 'account'
+  'persistent' | 'preferences' | 'clock' | 'pings' | 'onUnmatchedPattern' | 'account'
 > {
   connectTimeoutMs: number;
+  pingMs: number;
   /** The largest accepted message of a server. */
   messageBytes: number;
   clock?: Clock;
@@ -28,12 +30,12 @@ export interface BackendAccounts extends Pick<ConnectionAccount, 'linkTo'> {
 
 /** `addressesForClients`: the allowed addresses of servers that clients added. */
 export function createBackends(
-  { messageBytes, connectTimeoutMs, clock = systemClock, accounts, ...settings }: BackendSettings,
+  { messageBytes, connectTimeoutMs, pingMs, clock = systemClock, accounts, ...settings }: BackendSettings,
   addressesForClients: AllowedAddresses,
   log: Log,
 ): Backends {
   const limits = new MessageLimits(messageBytes);
-  const pinged = { count: 0 };
+  const pings = new PingSchedule(pingMs, clock);
   const diallers = (isAllowed: AddressCheck | undefined): Record<'plain' | 'withRoots', Dialler> => ({
     plain: new Dialler(connectTimeoutMs, GATEWAY_IDENTITY, { isAllowed, limits, clock }),
     withRoots: new Dialler(connectTimeoutMs, { ...GATEWAY_IDENTITY, roots: true }, { isAllowed, limits, clock }),
@@ -54,7 +56,7 @@ export function createBackends(
         config,
         sink,
         dialler,
-        { ...settings, preferences, persistent: true, clock, pinged, onUnmatchedPattern, account },
+        { ...settings, preferences, persistent: true, clock, pings, onUnmatchedPattern, account },
         log,
       );
     },

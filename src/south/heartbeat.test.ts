@@ -1,58 +1,76 @@
 import { expect, test } from 'vitest';
 import { TestClock } from '../../tests/support/test-clock.ts';
 import { turn } from '../../tests/support/turn.ts';
-import { Heartbeat, type PingedConnections, type PingedPeer } from './heartbeat.ts';
+import { Heartbeat, PingSchedule, type PingedPeer } from './heartbeat.ts';
 
-const EVERY_MS = 1000;
+const PERIOD_MS = 1000;
 
-test.each([
-  [1, 10],
-  [1000, 10],
-  [1001, 5],
-  [5000, 2],
-])('B-2: with %i connections, a connection is pinged %i times in ten turns', async (count, expected) => {
-  const clock = new TestClock();
-  const { peer, pings } = countingPeer();
-  const pinged = { count: count - 1 };
-  const heartbeat = open(peer, pinged, clock);
-  for (let turns = 0; turns < 10; turns += 1) {
-    clock.advance(EVERY_MS);
-    await turn();
-  }
-  expect(pings()).toBe(expected);
+test('B-2: a connection is pinged once in each period, until it ends', async () => {
+  const { clock, open } = setUp();
+  const { heartbeat, pings } = open();
+  await pass(clock, 10);
+  expect(pings()).toBe(10);
   // Whoever ends the connection may do so twice.
   heartbeat.stop();
   heartbeat.stop();
-  expect(pinged.count).toBe(count - 1);
-  clock.advance(10 * EVERY_MS);
-  expect(pings()).toBe(expected);
+  expect(clock.armed).toBe(0);
+  await pass(clock, 10);
+  expect(pings()).toBe(10);
 });
 
-test('B-2: connections that were opened together are not all pinged at the same time', async () => {
+test('B-2: connections that were opened together are pinged one after the other', async () => {
+  const { clock, open } = setUp();
+  const first = open();
+  clock.advance(PERIOD_MS - 1);
+  const all = [first, open(), open(), open()];
+  const pings = (): number[] => all.map((each) => each.pings());
+  clock.advance(1);
+  await turn();
+  expect(pings()).toEqual([1, 0, 0, 0]);
+  clock.advance(PERIOD_MS / 4);
+  await turn();
+  expect(pings()).toEqual([1, 1, 0, 0]);
+  await pass(clock, 1);
+  expect(pings()).toEqual([2, 2, 1, 1]);
+  first.heartbeat.stop();
+  await pass(clock, 3);
+  expect(pings()).toEqual([2, 5, 4, 4]);
+});
+
+test('B-2: with more than 1,000 connections, each is pinged less often', async () => {
+  const { clock, open } = setUp();
+  const all = Array.from({ length: 2000 }, open);
+  // The timer was armed for the first of them.
+  await pass(clock, 1);
+  const count = (): number => all.reduce((sum, { pings }) => sum + pings(), 0);
+  expect(count()).toBe(1);
+  await pass(clock, 2);
+  expect(count()).toBe(2001);
+  expect(new Set(all.map(({ pings }) => pings()))).toEqual(new Set([1, 2]));
+});
+
+function setUp() {
   const clock = new TestClock();
-  const { peer, pings } = countingPeer();
-  const pinged = { count: 0 };
-  const heartbeats = Array.from({ length: 1500 }, () => open(peer, pinged, clock));
-  for (const expected of [750, 1500, 2250, 3000]) {
-    clock.advance(EVERY_MS);
-    await turn();
-    expect(pings()).toBe(expected);
-  }
-  for (const heartbeat of heartbeats) heartbeat.stop();
-});
-
-function countingPeer(): { peer: PingedPeer; pings: () => number } {
-  let count = 0;
-  const request = async (): Promise<never> => {
-    count += 1;
-    return {} as never;
+  const schedule = new PingSchedule(PERIOD_MS, clock);
+  const open = (): { heartbeat: Heartbeat; pings: () => number } => {
+    let count = 0;
+    const request = async (): Promise<never> => {
+      count += 1;
+      return {} as never;
+    };
+    const peer: PingedPeer = { isModern: false, request };
+    const onGone = (): void => {
+      throw new Error('the server answers');
+    };
+    return { heartbeat: new Heartbeat(peer, { mayBeSilent: () => false, onGone, schedule }), pings: () => count };
   };
-  return { peer: { isModern: false, request }, pings: () => count };
+  return { clock, open };
 }
 
-function open(peer: PingedPeer, pinged: PingedConnections, clock: TestClock): Heartbeat {
-  const onGone = (): void => {
-    throw new Error('the server answers');
-  };
-  return new Heartbeat(peer, { everyMs: EVERY_MS, mayBeSilent: () => false, onGone, clock, pinged });
+/** So many periods. A ping is answered before the next one. */
+async function pass(clock: TestClock, periods: number): Promise<void> {
+  for (let ms = 0; ms < periods * PERIOD_MS; ms += 1) {
+    clock.advance(1);
+    await turn();
+  }
 }

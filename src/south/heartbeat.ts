@@ -2,7 +2,6 @@ import { SignInRequired } from '../core/sign-in/required.ts';
 import type { Clock } from '../lib/clock.ts';
 import { METHOD_NOT_FOUND, UNSUPPORTED_VERSION } from '../lib/rpc-error.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
-import { every } from '../lib/timers.ts';
 import { toServerFailure } from './failure.ts';
 import { ErrorResponse } from './peer/errors.ts';
 import type { Peer } from './peer/peer.ts';
@@ -10,53 +9,73 @@ import { isBrokenWire } from './transport/broken-wire.ts';
 
 const TIMEOUT_MS = 5000;
 
-/** So many connections are pinged as often as the config says. */
-const PINGED_OFTEN = 1000;
+/** More connections than this are not all pinged in the time that the config sets: their pings would take a noticeable share of the CPU time. */
+const PINGS_PER_PERIOD = 1000;
 
-/** The connections of a gateway that are pinged. */
-export interface PingedConnections {
-  count: number;
+/**
+ * Pings the connections of a gateway one after the other, evenly spread over the period, also those that were opened
+ * together. One timer serves all of them.
+ */
+export class PingSchedule {
+  /** The next one first. */
+  readonly #heartbeats = new Set<Heartbeat>();
+  readonly #periodMs: number;
+  readonly #clock: Clock;
+  #cancel: (() => void) | undefined;
+
+  constructor(periodMs: number, clock: Clock) {
+    this.#periodMs = periodMs;
+    this.#clock = clock;
+  }
+
+  add(heartbeat: Heartbeat): void {
+    this.#heartbeats.add(heartbeat);
+    if (this.#cancel === undefined) this.#arm();
+  }
+
+  delete(heartbeat: Heartbeat): void {
+    this.#heartbeats.delete(heartbeat);
+    if (this.#heartbeats.size > 0) return;
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  #arm(): void {
+    const ms = this.#periodMs / Math.min(this.#heartbeats.size, PINGS_PER_PERIOD);
+    this.#cancel = this.#clock.after(ms, () => this.#pingNext(), { unref: true });
+  }
+
+  #pingNext(): void {
+    const [next] = this.#heartbeats;
+    if (next === undefined) return;
+    this.#heartbeats.delete(next);
+    this.#heartbeats.add(next);
+    this.#arm();
+    void next.check('ping');
+  }
 }
 
 export interface HeartbeatSettings {
-  everyMs: number;
   /** A server that runs a call may be too busy for pings; the transport notices if it dies. */
   mayBeSilent: () => boolean;
   onGone: (failure: ServerFailure) => void;
-  clock: Clock;
-  pinged: PingedConnections;
+  schedule: PingSchedule;
 }
 
-/**
- * Pings a server periodically and on request. With very many connections, each of them is pinged only every few turns: otherwise the
- * pings would take a noticeable share of the CPU time.
- */
+/** Pings a server periodically and on request. */
 export class Heartbeat {
   readonly #peer: PingedPeer;
   readonly #settings: HeartbeatSettings;
-  #stopTimer: (() => void) | undefined;
   #checking: Promise<void> | undefined;
-  #turns: number;
 
   constructor(peer: PingedPeer, settings: HeartbeatSettings) {
     this.#peer = peer;
     this.#settings = settings;
-    // Connections that were opened together are not all pinged in the same turn.
-    this.#turns = settings.pinged.count;
-    this.#stopTimer = every(settings.everyMs, () => this.#onTurn(), settings.clock);
-    settings.pinged.count += 1;
+    settings.schedule.add(this);
   }
 
   stop(): void {
-    if (this.#stopTimer === undefined) return;
-    this.#stopTimer();
-    this.#stopTimer = undefined;
-    this.#settings.pinged.count -= 1;
-  }
-
-  #onTurn(): void {
-    this.#turns += 1;
-    if (this.#turns % Math.ceil(this.#settings.pinged.count / PINGED_OFTEN) === 0) void this.check('ping');
+    this.#settings.schedule.delete(this);
   }
 
   /** Concurrent checks share one ping. */

@@ -6,7 +6,7 @@ import { messageOf, type Log } from '../lib/log.ts';
 import { failureKindOf, ServerFailure, type ServerFailureKind } from '../lib/server-failure.ts';
 import { ConnectionHistory } from './connection-history.ts';
 import type { Dialled, Dialler, DialHooks } from './dial.ts';
-import { Heartbeat, type PingedConnections } from './heartbeat.ts';
+import { Heartbeat, type PingSchedule } from './heartbeat.ts';
 import type { Peer } from './peer/peer.ts';
 import { infoOf, offerOf } from './server-info.ts';
 import type { TaskOffer } from './server-task.ts';
@@ -19,8 +19,7 @@ import type { ServerTransport } from './transport/transport.ts';
 export interface ReconnectSettings {
   /** A session with the server that an earlier client kept open. */
   sessionId?: string;
-  pingMs: number;
-  pinged: PingedConnections;
+  pings: PingSchedule;
   /** Whether to retry automatically if the server was never reached; otherwise the next use retries. */
   persistent: boolean;
   reconnect: BackoffSettings & { attempts: number; stableMs: number };
@@ -210,14 +209,14 @@ export class Reconnector {
     const { peer, transport } = resumed ?? (await this.#parts.dialler.dial(this.#parts.config, hooks));
     if (transport instanceof ChildTransport) transport.onexit = (how) => onLost(new ServerFailure('exited', how));
     else peer.onclose = () => onLost(new ServerFailure('closed', 'the connection was closed'));
-    const { pingMs: everyMs, pinged, clock } = this.#parts.settings;
+    const { pings, clock } = this.#parts.settings;
     live = {
       peer,
       transport,
       info: infoOf(peer),
       offer: offerOf(peer),
       since: clock.now(),
-      heartbeat: new Heartbeat(peer, { everyMs, mayBeSilent, onGone: onLost, clock, pinged }),
+      heartbeat: new Heartbeat(peer, { mayBeSilent, onGone: onLost, schedule: pings }),
       listening: new Set(),
     };
     if (this.#mode.mode === 'closed' || lostEarly !== undefined) {

@@ -19,7 +19,6 @@ type Era = '2025-11-25' | '2026-07-28';
 const SETTINGS = {
   connectTimeoutMs: 15_000,
   pingMs: 60_000,
-  pinged: { count: 0 },
   pollTimeoutMs: 5000,
   messageBytes: 1_000_000,
   // The next use connects again.

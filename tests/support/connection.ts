@@ -23,7 +23,6 @@ export function connectTo(url: string) {
   const settings = {
     connectTimeoutMs: 10_000,
     pingMs: 30_000,
-    pinged: { count: 0 },
     pollTimeoutMs: 5000,
     messageBytes: 1_000_000,
     reconnect: { firstMs: FIRST_MS, factor: 2, maxMs: 60_000, attempts: ATTEMPTS, stableMs: 10_000 },

@@ -10,6 +10,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { ServerConnection, type ConnectionSettings } from '../../../src/south/connection.ts';
 import { Dialler, GATEWAY_IDENTITY } from '../../../src/south/dial.ts';
+import { PingSchedule } from '../../../src/south/heartbeat.ts';
 import { owned } from '../../support/owned.ts';
 
 export interface Connected {
@@ -20,8 +21,7 @@ export interface Connected {
 }
 
 const SETTINGS: ConnectionSettings = {
-  pingMs: 30_000,
-  pinged: { count: 0 },
+  pings: new PingSchedule(30_000, systemClock),
   pollTimeoutMs: 5000,
   persistent: true,
   reconnect: { firstMs: 20, factor: 1, maxMs: 20, attempts: 3, stableMs: 1000 },
