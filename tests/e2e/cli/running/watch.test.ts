@@ -22,8 +22,10 @@ test('W-3, W-6: the screen follows a slow call from its begin to its end', async
   const slow = { server: 'one', tool: 'slow', args: { ms: 600_000, steps: 1200 }, timeout_ms: 100 };
   const task = taskIdOf(await hub.call('execute_tool', slow));
   await terminal.shows(/one slow {2}\d+s {2}[█░]{20} +\d+% {2}editor \(local\) {2}running {2}step \d+/);
-  const { stdout } = await runCommand(['status', '--json', ...flags]);
-  expect(JSON.parse(stdout)).toMatchObject({
+  const status = async (): Promise<unknown> =>
+    JSON.parse((await runCommand(['status', '--json', ...flags])).stdout) as unknown;
+  // The history is written a moment after the reply that names the task.
+  await expect.poll(status).toMatchObject({
     calls: [{ taskId: task, status: 'running', tool: 'slow' }],
     servers: [{ name: 'one', state: 'connected' }],
     sessions: [{ program: 'editor', tasks: { running: 1 } }],
