@@ -470,7 +470,6 @@ export class Gateway {
     const memory = this.memoryOf(about.principal);
     const eventTotal = this.#events.of(about.principal);
     const session: Session = new Loaded({
-      ...about,
       quotas,
       own,
       memory,
@@ -494,6 +493,7 @@ export class Gateway {
       signIns: this.#signIns,
       audit,
       clock,
+      ...about,
     });
     return session;
   }

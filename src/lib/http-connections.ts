@@ -1,5 +1,6 @@
 import type { LookupFunction, Socket } from 'node:net';
 import type { Client, Dispatcher } from 'undici';
+import { loadOnce } from './load-once.ts';
 
 /**
  * Servers close idle connections, many after five seconds, and for a request on a connection that is being closed it is
@@ -11,15 +12,17 @@ const MAX_IDLE_MS = 4000;
 export type Undici = Awaited<ReturnType<typeof loadUndici>>;
 
 /** Only these parts: all of undici takes several times as long to load. */
-export async function loadUndici() {
+export const loadUndici = loadOnce(async () => {
   const [client, connect] = await Promise.all([
     import('undici/lib/dispatcher/client.js'),
     import('undici/lib/core/connect.js'),
   ]);
-  return { Client: client.default, buildConnector: connect.default };
-}
+  const { default: buildConnector } = connect;
+  // One connector for all servers that need no other: each has a cache of TLS sessions.
+  return { Client: client.default, buildConnector, connector: buildConnector({ timeout: 0 }) };
+});
 
-type Connector = ReturnType<Undici['buildConnector']>;
+type Connector = Undici['connector'];
 
 export interface ConnectionOptions {
   /** Resolves the host name. */
@@ -44,10 +47,11 @@ export class HttpConnections {
   readonly #idle: HttpConnection[] = [];
 
   constructor(undici: Undici, origin: string, options: ConnectionOptions = {}) {
-    const { lookup, connectTimeoutMs = 0, idleMs = MAX_IDLE_MS, onUnused } = options;
+    const { lookup, connectTimeoutMs: timeout = 0, idleMs = MAX_IDLE_MS, onUnused } = options;
     this.#undici = undici;
     this.#origin = origin;
-    this.#connector = undici.buildConnector({ timeout: connectTimeoutMs, ...(lookup && { lookup }) });
+    const isPlain = lookup === undefined && timeout === 0;
+    this.#connector = isPlain ? undici.connector : undici.buildConnector({ timeout, ...(lookup && { lookup }) });
     this.#idleMs = idleMs;
     this.#onUnused = onUnused;
   }

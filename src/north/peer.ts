@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { whenAborted } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
+import { LazyMap } from '../lib/lazy-collections.ts';
 import { messageOf } from '../lib/log.ts';
 import { CANCELLED, SESSION_VERSIONS } from '../lib/protocol.ts';
 import { INVALID_PARAMS, RpcError } from '../lib/rpc-error.ts';
@@ -51,7 +52,7 @@ export class ClientPeer {
   readonly #endpoint: LegacyEndpoint;
   readonly #options: PeerOptions;
   readonly #requests: OpenRequests;
-  readonly #asked = new Map<unknown, Asked>();
+  readonly #asked = new LazyMap<unknown, Asked>();
   /**
    * Ids of requests to the client must be unique in its session, which may be from before a restart. Not
    * numbers: some clients ignore the cancellation of a request with the id 0.

@@ -56,7 +56,7 @@ export function createBackends(
         config,
         sink,
         dialler,
-        { ...settings, preferences, persistent: true, clock, pings, onUnmatchedPattern, account },
+        { preferences, persistent: true, clock, pings, onUnmatchedPattern, account, ...settings },
         log,
       );
     },

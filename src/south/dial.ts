@@ -1,7 +1,7 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import type { CommandServerConfig, HttpServerConfig, ServerConfig } from '../core/ports/server-config.ts';
 import { GatewayError } from '../core/errors.ts';
-import { unlessAborted } from '../lib/abort.ts';
+import { unlessAborted, type StopSignal } from '../lib/abort.ts';
 import type { AddressCheck } from '../lib/addresses.ts';
 import { LATEST_WITH_SESSIONS, TASKS_EXTENSION } from '../lib/protocol.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
@@ -69,7 +69,7 @@ export interface DialHooks extends HttpHealth {
   prepare: (peer: Peer) => void;
   onOutput: (line: string, stream: ChildStream) => void;
   /** Aborted when the connection is no longer needed. */
-  unwanted: AbortSignal;
+  unwanted: StopSignal;
   /** The account for the connection; absent if the server has none. */
   account?: ConnectionAccount | undefined;
 }
@@ -95,6 +95,7 @@ export class Dialler {
   readonly #knownOld = new Set<string>();
   readonly #timeoutMs: number;
   readonly #identity: ClientIdentity;
+  readonly capabilities: ClientCapabilities;
   readonly #isAllowed: AddressCheck | undefined;
   readonly #limits: MessageLimits;
   readonly #clock: Clock;
@@ -106,6 +107,7 @@ export class Dialler {
   ) {
     this.#timeoutMs = timeoutMs;
     this.#identity = identity;
+    this.capabilities = capabilitiesOf(identity);
     this.#isAllowed = isAllowed;
     this.#limits = limits;
     this.#clock = clock;
@@ -125,10 +127,6 @@ export class Dialler {
       this.#knownOld.add(key);
       return this.#dialOnce(config, hooks, key);
     }
-  }
-
-  get capabilities(): ClientCapabilities {
-    return capabilitiesOf(this.#identity);
   }
 
   /**
@@ -281,7 +279,7 @@ export class Dialler {
   }
 
   /** Waits for the server until it times out or the connection is no longer wanted. */
-  async #inTime(unwanted: AbortSignal, connected: Promise<unknown>): Promise<void> {
+  async #inTime(unwanted: StopSignal, connected: Promise<unknown>): Promise<void> {
     const ms = this.#timeoutMs;
     const done = within(
       ms,

@@ -5,6 +5,7 @@ import { CANCELLED } from '../lib/protocol.ts';
 import { NOT_ANSWERED, rpcFailure, type RpcError, type RpcFailure } from '../lib/rpc-error.ts';
 import type { AskedRequest } from './call/resume-point.ts';
 import type { ServerTransport } from './transport/transport.ts';
+import { LazyMap } from '../lib/lazy-collections.ts';
 
 export interface LostRequestsHost {
   readonly log: Log;
@@ -21,7 +22,7 @@ export interface LostRequestsHost {
  */
 export class LostRequests {
   /** The server's requests that have no answer yet. */
-  readonly #open = new Map<RequestId, AskedRequest>();
+  readonly #open = new LazyMap<RequestId, AskedRequest>();
   #incoming: AskedRequest[] = [];
   #outgoing: RequestId[] = [];
   readonly #host: LostRequestsHost;

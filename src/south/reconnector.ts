@@ -1,7 +1,9 @@
 import type { Arrival, ConnectionStatus, ServerInfo } from '../core/ports/connection.ts';
 import type { ServerConfig } from '../core/ports/server-config.ts';
+import { Stopper, type StopSignal } from '../lib/abort.ts';
 import { backoffDelay, type BackoffSettings } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
+import { LazySet } from '../lib/lazy-collections.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { failureKindOf, ServerFailure, type ServerFailureKind } from '../lib/server-failure.ts';
 import { ConnectionHistory } from './connection-history.ts';
@@ -37,7 +39,7 @@ export interface Live {
   since: number;
   heartbeat: Heartbeat;
   /** Tasks with a stream for status changes. */
-  listening: Set<string>;
+  listening: LazySet<string>;
 }
 
 export interface ReconnectorHooks extends Pick<DialHooks, 'prepare' | 'onOutput'> {
@@ -68,7 +70,7 @@ interface Failed {
 
 type Mode =
   | { mode: 'idle' }
-  | { mode: 'connecting'; attempt: Promise<Live>; unwanted: AbortController }
+  | { mode: 'connecting'; attempt: Promise<Live>; unwanted: Stopper }
   | { mode: 'up'; live: Live }
   | ({ mode: 'waiting'; cancel: () => void; retryAt: number } & Failed)
   | ({ mode: 'failed' } & Failed)
@@ -150,7 +152,7 @@ export class Reconnector {
       await this.#hangUp(before.live, !keepSession);
     } else if (before.mode === 'connecting') {
       // Otherwise close would wait for a silent server until the attempt times out.
-      before.unwanted.abort();
+      before.unwanted.abort(this.#closedFailure());
       await before.attempt.catch(() => {});
     }
     await this.#parting;
@@ -169,8 +171,8 @@ export class Reconnector {
 
   /** Attempts caused by a use of the connection, beside the schedule, do not count against it. */
   async #connect(because: 'use' | 'schedule', number?: number): Promise<Live> {
-    const unwanted = new AbortController();
-    const attempt = this.#dial(unwanted.signal);
+    const unwanted = new Stopper();
+    const attempt = this.#dial(unwanted);
     this.#enter({ mode: 'connecting', attempt, unwanted });
     attempt.then(
       () => {
@@ -189,7 +191,7 @@ export class Reconnector {
     return attempt;
   }
 
-  async #dial(unwanted: AbortSignal): Promise<Live> {
+  async #dial(unwanted: StopSignal): Promise<Live> {
     // Loss may be reported before the connection counts as up; then it never does.
     let lostEarly: ServerFailure | undefined;
     let live: Live | undefined;
@@ -217,7 +219,7 @@ export class Reconnector {
       offer: offerOf(peer),
       since: clock.now(),
       heartbeat: new Heartbeat(peer, { mayBeSilent, onGone: onLost, schedule: pings }),
-      listening: new Set(),
+      listening: new LazySet(),
     };
     if (this.#mode.mode === 'closed' || lostEarly !== undefined) {
       live.heartbeat.stop();

@@ -4,6 +4,7 @@ import { INVALID_PARAMS, RpcError } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 import { listen, type Listening } from './peer/listening.ts';
 import type { Peer } from './peer/peer.ts';
+import { LazySet } from '../lib/lazy-collections.ts';
 import { capabilitiesOf } from './server-info.ts';
 
 /** How long a server may take to accept a renewed subscription. */
@@ -14,7 +15,7 @@ const RENEW_MS = 60_000;
  * pushes list changes unasked; a modern one pushes everything on one stream that the client opens.
  */
 export class Subscriptions {
-  readonly #uris: Set<string>;
+  readonly #uris = new LazySet<string>();
   #stream: { peer: Peer; listening: Listening } | undefined;
   /** Changes run one after the other: two at once would leave a stream open that is never closed. */
   #lastChange: Promise<unknown> = Promise.resolve();
@@ -23,7 +24,7 @@ export class Subscriptions {
 
   /** `onStreamEnded`: the server ended the stream; the connection may restore it. */
   constructor(uris: Iterable<string> | undefined, clock: Clock, onStreamEnded: (peer: Peer) => void) {
-    this.#uris = new Set(uris);
+    for (const uri of uris ?? []) this.#uris.add(uri);
     this.#clock = clock;
     this.#onStreamEnded = onStreamEnded;
   }

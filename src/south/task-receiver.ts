@@ -15,6 +15,7 @@ import { taskView } from '../core/task/view.ts';
 import { nearestNumber } from '../lib/exact-json.ts';
 import { messageOf } from '../lib/log.ts';
 import type { Clock } from '../lib/clock.ts';
+import { LazyMap } from '../lib/lazy-collections.ts';
 import { Alarm } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { withRelatedTask } from '../lib/meta.ts';
@@ -68,7 +69,7 @@ interface Held {
  * question waits: the server has set the TTL, after which the task is removed.
  */
 export class TaskReceiver {
-  readonly #held = new Map<string, Held>();
+  readonly #held = new LazyMap<string, Held>();
   readonly #alarm: Alarm;
   readonly #hooks: ReceiverHooks;
   #places = 0;

@@ -1,6 +1,7 @@
 import { readAllPages } from '../lib/pages.ts';
 import { isObject } from '../lib/values.ts';
 import { headerDeclarations, type HeaderDeclaration } from './transport/param-headers.ts';
+import { LazyMap } from '../lib/lazy-collections.ts';
 
 export type TaskSupport = 'forbidden' | 'optional' | 'required';
 
@@ -19,7 +20,7 @@ type Ask = (params: { cursor?: string }) => Promise<Record<string, unknown>>;
 
 /** How to call each tool, according to the tool list; cached until the list changes. */
 export class ToolFacts {
-  readonly #known = new Map<string, Facts>();
+  readonly #known = new LazyMap<string, Facts>();
   #reading: Promise<void> | undefined;
 
   /** Without a request. */

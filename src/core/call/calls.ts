@@ -9,6 +9,7 @@ import { shortenText } from '../../lib/shorten.ts';
 import { traceparentIn } from '../../lib/trace-context.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError, shuttingDown } from '../errors.ts';
 import {
@@ -87,7 +88,7 @@ export interface CallsParts {
  */
 export class Calls {
   readonly #live: InFlight<string, LiveCall>;
-  readonly #progressOf = new Map<string, Set<(progress: Progress) => void>>();
+  readonly #progressOf = new LazyMap<string, Set<(progress: Progress) => void>>();
   #closed = false;
   #left = false;
   readonly #tasks: TaskBook;

@@ -4,6 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import { shortenValue } from '../../lib/shorten.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
+import { LazyMap, LazySet } from '../../lib/lazy-collections.ts';
 import { Budget, UNLIMITED } from '../budget.ts';
 import type { SessionStore } from '../ports/store.ts';
 import type { CoreSettings } from '../settings.ts';
@@ -60,14 +61,14 @@ export class EventLog implements EventSink {
   #newCount = 0;
   #warned = false;
   /** By server: when evictions were last logged, and how many there were since. */
-  readonly #evictions = new Map<string, { loggedAt: number; unlogged: number }>();
+  readonly #evictions = new LazyMap<string, { loggedAt: number; unlogged: number }>();
   /** The reader of a session that has only one. */
   readonly #onlyReader: EventReader;
   /** Readers that have all events, until something changes. */
   #upToDate = new WeakSet<EventReader>();
-  readonly #notificationsWaiting = new Map<string, { count: number; bytes: number }>();
+  readonly #notificationsWaiting = new LazyMap<string, { count: number; bytes: number }>();
   #bytes = 0;
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new LazySet<Waiter>();
   readonly #sessionId: string;
   readonly #store: SessionStore;
   readonly #limits: CoreSettings['events'];

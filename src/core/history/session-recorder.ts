@@ -3,6 +3,7 @@
 import { roughSize } from '../../lib/rough-size.ts';
 import { isObject } from '../../lib/values.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallReply } from '../call/request.ts';
 import { isPerson, messageIn, modeOf } from './question-params.ts';
@@ -20,8 +21,8 @@ export class SessionRecorder implements SessionListener {
   readonly #recorder: Recorder;
   readonly #about: RecordedSession;
   readonly #live: Pick<InFlight<string, LiveCall>, 'get'>;
-  readonly #tasks = new Map<string, CallRecord>();
-  readonly #questions = new Map<string, QuestionRecord>();
+  readonly #tasks = new LazyMap<string, CallRecord>();
+  readonly #questions = new LazyMap<string, QuestionRecord>();
 
   constructor(recorder: Recorder, about: RecordedSession, live: Pick<InFlight<string, LiveCall>, 'get'>) {
     this.#recorder = recorder;

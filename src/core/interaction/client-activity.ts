@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { InFlight } from '../../lib/in-flight.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 import type { LiveCall } from '../call/live-call.ts';
 import type { TaskBook } from '../task/book.ts';
 import { chooseHost, type OpenCall, type Surroundings } from './attribution.ts';
@@ -38,7 +39,7 @@ interface OpenInteractions {
 
 /** The calls and requests of a client that may have caused a question, or through which it can be asked. */
 export class ClientActivity {
-  readonly #hosts = new Map<string, HostRequest>();
+  readonly #hosts = new LazyMap<string, HostRequest>();
   /** When the client last used each server. */
   readonly #usedAt = new Map<string, number>();
   readonly #parts: ClientActivityParts;

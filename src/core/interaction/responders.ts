@@ -1,4 +1,5 @@
 import { InFlight } from '../../lib/in-flight.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 import type { OpenInteraction } from './interaction.ts';
 import { requestOf } from './link.ts';
 
@@ -26,7 +27,7 @@ interface Registration {
 /** The registered responders, and which responder has which interaction. An interaction has at most one. */
 export class Responders {
   readonly #registered = new InFlight<Registration, Registration>();
-  readonly #claims = new Map<string, { by: Registration; over: AbortController }>();
+  readonly #claims = new LazyMap<string, { by: Registration; over: AbortController }>();
 
   get size(): number {
     return this.#registered.size;

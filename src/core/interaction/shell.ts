@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 import type { Budget } from '../budget.ts';
 import type { EventSink } from '../event/log.ts';
 import type { AnswerSource } from '../history/entry.ts';
@@ -56,7 +57,7 @@ export interface ShellEntry {
  * and runs the effects. It is the only part that knows which tasks wait for which interactions.
  */
 export class InteractionShell {
-  readonly #entries = new Map<string, ShellEntry>();
+  readonly #entries = new LazyMap<string, ShellEntry>();
   readonly #parts: ShellParts;
   readonly #responders: Responders;
 
@@ -75,7 +76,7 @@ export class InteractionShell {
 
   /** All entries, including those being answered and those that may be repeated by key. */
   entries(): IterableIterator<[id: string, entry: Readonly<ShellEntry>]> {
-    return this.#entries.entries();
+    return this.#entries[Symbol.iterator]();
   }
 
   open(): OpenInteraction[] {

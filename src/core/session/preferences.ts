@@ -1,4 +1,5 @@
 import { secretId } from '../../lib/ids.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 import type { ServerPreferences } from '../ports/connection.ts';
 import type { StoredPreferences, SubscriptionRecord } from '../ports/records.ts';
 
@@ -20,7 +21,7 @@ interface OfServer extends StoredPreferences {
  * subscription is a separate record, so that adding one does not rewrite all the others.
  */
 export class Preferences {
-  readonly #servers = new Map<string, OfServer>();
+  readonly #servers = new LazyMap<string, OfServer>();
   readonly #store: PreferenceStore;
 
   constructor(kept: Record<string, StoredPreferences> | undefined, store: PreferenceStore) {

@@ -3,6 +3,7 @@ import { readAllPages, type ListItem } from '../../lib/pages.ts';
 import type { Connection } from '../ports/connection.ts';
 import { LISTS, type ListName } from './catalog.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 
 /** The lists whose changes a server can announce: tools, resources (including templates) and prompts. */
 export type ListKind = (typeof LISTS)[ListName]['capability'];
@@ -24,7 +25,7 @@ const NAMES = Object.keys(LISTS) as ListName[];
  * different after the server was restarted or replaced.
  */
 export class ReadLists {
-  readonly #readings = new Map<ListName, Reading>();
+  readonly #readings = new LazyMap<ListName, Reading>();
 
   get isEmpty(): boolean {
     return this.#readings.size === 0;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { LazyMap, LazySet } from '../../lib/lazy-collections.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import type { ListItem } from '../../lib/pages.ts';
 import { timeoutSignal } from '../../lib/timers.ts';
@@ -68,18 +69,18 @@ interface SessionOfConnections {
 /** The connections of one session to its servers, with their lists and recent messages. */
 export class ServerConnections {
   /** Called with every raw notification of a server. */
-  readonly onNotification = new Set<NotificationListener>();
+  readonly onNotification = new LazySet<NotificationListener>();
   /** What a direct client has read of its server's lists. */
   readonly readLists = new ReadLists();
   /** Called when lists that the client has read differ after a restart or replacement of the server. */
-  readonly onListsChanged = new Set<(kind: ListKind) => void>();
+  readonly onListsChanged = new LazySet<(kind: ListKind) => void>();
   /** Called when a server is connected, for the first time or again. */
-  readonly onArrived = new Set<(server: string, arrival: Arrival) => void>();
+  readonly onArrived = new LazySet<(server: string, arrival: Arrival) => void>();
   /** Ids of the sign-ins that the client was shown, by server. */
-  readonly #signInsShown = new Map<string, Set<string>>();
+  readonly #signInsShown = new LazyMap<string, Set<string>>();
   readonly #attachments = new Map<string, Attachment>();
   /** Trial connections that are not attached yet. */
-  readonly #trials = new Set<Connection>();
+  readonly #trials = new LazySet<Connection>();
   readonly #parts: ServerConnectionsParts;
   readonly #session: SessionOfConnections;
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { secretId } from '../../lib/ids.ts';
 import { roughSize } from '../../lib/rough-size.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { LazyMap, LazySet } from '../../lib/lazy-collections.ts';
 import { Alarm } from '../../lib/timers.ts';
 import { UNLIMITED, type Budget } from '../budget.ts';
 import { GatewayError } from '../errors.ts';
@@ -61,17 +62,17 @@ const MAX_UNREAD_FACTOR = 10;
 
 /** The tasks of one session: every change goes through `apply`, which keeps store, events and waiters in step. */
 export class TaskBook {
-  readonly #tasks = new Map<string, Task>();
+  readonly #tasks = new LazyMap<string, Task>();
   /** Ended tasks whose end the client has seen. */
-  readonly #read = new Set<string>();
+  readonly #read = new LazySet<string>();
   readonly #watchers = new Set<TaskWatcher>();
   /** Waiters for a change, released when the session ends. */
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new LazySet<() => void>();
   #closed = false;
   readonly #alarm: Alarm;
   readonly #parts: Required<TaskBookParts>;
   /** The bytes of each task in the budget. */
-  readonly #bytes = new Map<string, number>();
+  readonly #bytes = new LazyMap<string, number>();
 
   constructor(parts: TaskBookParts) {
     this.#parts = { advice: PROTOCOL_ADVICE, budget: UNLIMITED, observed: {}, ...parts };

@@ -23,6 +23,7 @@ import {
 } from '../message.ts';
 import { ReplayBuffer, requestsNamedIn } from './replay.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 import { messageText } from '../kept-results.ts';
 import { INVALID_REQUEST } from '../../lib/rpc-error.ts';
 
@@ -94,7 +95,7 @@ export class LegacyTransport implements Carrier {
   readonly #streams = new InFlight<Stream, Stream>();
   readonly #requests = new InFlight<RequestId, OpenRequest>();
   /** Exchanges whose replies the client missed, by stream: it may return for them. */
-  readonly #missed = new Map<string, Exchange[]>();
+  readonly #missed = new LazyMap<string, Exchange[]>();
   #standing: Stream | undefined;
 
   readonly #sessionHeader: readonly string[];

@@ -1,6 +1,7 @@
 import type { RequestId } from '@modelcontextprotocol/client';
 import type { RelatedRequest, Asker, IncomingQuestion, OutgoingCall, Progress } from '../../core/ports/connection.ts';
 import { InFlight } from '../../lib/in-flight.ts';
+import { LazyMap, LazySet } from '../../lib/lazy-collections.ts';
 import { relatedTask } from '../../lib/meta.ts';
 import type { StreamTag } from '../transport/transport.ts';
 import type { AskedRequest } from './resume-point.ts';
@@ -40,9 +41,9 @@ export interface OtherRequest {
 export class RunningCalls {
   readonly #calls = new InFlight<string, RunningCall>();
   /** Open requests other than calls; the server may ask because of them, too. */
-  readonly #others = new Map<string | symbol, OtherRequest>();
+  readonly #others = new LazyMap<string | symbol, OtherRequest>();
   /** Questions that one of these other requests may have asked. */
-  readonly #waiting = new Set<{ requests: Set<string | symbol>; ended: AbortController }>();
+  readonly #waiting = new LazySet<{ requests: Set<string | symbol>; ended: AbortController }>();
 
   begin(call: OutgoingCall, { resumed }: Pick<RunningCall, 'resumed'> = { resumed: false }): RunningCall {
     const live: RunningCall = {

@@ -9,6 +9,7 @@ import type {
 import { whenAborted, type StopSignal } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
+import { LazyMap } from '../../lib/lazy-collections.ts';
 import { messageOf } from '../../lib/log.ts';
 import { metaOf } from '../../lib/meta.ts';
 import { CANCELLED, INTRODUCTIONS, SUBSCRIPTION_ID_KEY } from '../../lib/protocol.ts';
@@ -82,9 +83,9 @@ export class Peer {
   #envelope: ((meta: Params) => Params) | undefined;
   readonly #pending = new InFlight<RequestId, Pending>();
   /** Requests of the server that have no answer yet. */
-  readonly #incoming = new Map<RequestId, AbortController>();
+  readonly #incoming = new LazyMap<RequestId, AbortController>();
   /** Streams for changes that the server has not acknowledged yet. */
-  readonly #acknowledged = new Map<unknown, (filter: unknown) => void>();
+  readonly #acknowledged = new LazyMap<unknown, (filter: unknown) => void>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {

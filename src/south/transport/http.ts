@@ -372,7 +372,7 @@ export class HttpTransport implements ServerTransport {
     if (this.sessionId === undefined || this.#closed) return;
     // Sent once: a session that cannot be ended now expires.
     if (!(await this.#hasTokenInTime())) return;
-    const exchange = this.#request('control', 'DELETE', this.#commonHeaders('*/*'));
+    const exchange = this.#request('control', 'DELETE', this.#headersWith({ accept: '*/*' }));
     const stopTimer = this.#clock.after(TERMINATE_MS, () => exchange.abort(), { unref: true });
     try {
       (await exchange.answer).body.discard();
@@ -412,24 +412,21 @@ export class HttpTransport implements ServerTransport {
   }
 
   #postHeaders(message: JSONRPCMessage, options: SendOptions): Record<string, string> {
-    this.#headersOfPosts ??= {
-      ...this.#commonHeaders('application/json, text/event-stream'),
+    this.#headersOfPosts ??= this.#headersWith({
       'content-type': 'application/json',
-    };
+      accept: 'application/json, text/event-stream',
+    });
     const own = modernHeaders(message);
     if (own === undefined && options.headers === undefined) return this.#headersOfPosts;
-    // Not with spreads, of which V8 is slow to make one object (docs/PERFORMANCE.md).
     return Object.assign({}, this.#headersOfPosts, own, options.headers);
   }
 
-  #commonHeaders(accept: string): Record<string, string> {
-    return {
-      ...this.#headers,
-      ...bearer(this.#token),
-      accept,
-      ...(this.sessionId !== undefined && { 'mcp-session-id': this.sessionId }),
-      ...(this.#protocolVersion !== undefined && { 'mcp-protocol-version': this.#protocolVersion }),
-    };
+  /** The headers of every request, and its own. Not made with spreads: V8 would make a hidden class for each object (docs/PERFORMANCE.md). */
+  #headersWith(own: Record<string, string>): Record<string, string> {
+    const headers: Record<string, string> = Object.assign({}, this.#headers, bearer(this.#token), own);
+    if (this.sessionId !== undefined) headers['mcp-session-id'] = this.sessionId;
+    if (this.#protocolVersion !== undefined) headers['mcp-protocol-version'] = this.#protocolVersion;
+    return headers;
   }
 
   async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
@@ -477,11 +474,11 @@ export class HttpTransport implements ServerTransport {
 
   async #getStream(lastEventId: string | undefined, request: OpenRequest | undefined): Promise<HttpAnswer> {
     const get = (): Promise<HttpAnswer> => {
-      const headers = {
-        ...this.#commonHeaders('text/event-stream'),
+      const headers = this.#headersWith({
+        accept: 'text/event-stream',
         // Headers are written with one byte per character; the id is UTF-8.
         ...(lastEventId !== undefined && { 'last-event-id': Buffer.from(lastEventId).toString('latin1') }),
-      };
+      });
       if (request?.dropped) throw new Error('aborted');
       const exchange = this.#request('streams', 'GET', headers);
       if (request) request.exchange = exchange;

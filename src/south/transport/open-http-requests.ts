@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
+import { LazySet } from '../../lib/lazy-collections.ts';
 import type { HttpExchange } from './http-pool.ts';
 
 /** How long a cancelled request stays open, to see whether the server accepts it after all. */
@@ -27,7 +28,7 @@ export class OpenRequest {
 export class OpenHttpRequests {
   readonly #open = new InFlight<RequestId, OpenRequest>();
   /** Requests whose answers will not arrive although the server may still work on them. */
-  readonly #abandoned = new Set<RequestId>();
+  readonly #abandoned = new LazySet<RequestId>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {

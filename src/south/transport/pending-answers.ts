@@ -1,6 +1,7 @@
 /** Answers to a server's requests that are being sent; the transport waits for them before it closes. */
+import { LazySet } from '../../lib/lazy-collections.ts';
 export class PendingAnswers {
-  readonly #pending = new Set<Promise<unknown>>();
+  readonly #pending = new LazySet<Promise<unknown>>();
 
   async track<T>(sending: Promise<T>): Promise<T> {
     this.#pending.add(sending);

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/client';
 import { SignInRequired } from '../../core/sign-in/required.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { LazySet } from '../../lib/lazy-collections.ts';
 import { isEventStream, type HttpAnswer } from './http-pool.ts';
 import type { MessageLimit } from './message-size.ts';
 import { parseMessage } from './message.ts';
@@ -51,7 +52,7 @@ export interface StreamHost {
 /** The streams of a server; a broken one is resumed where possible. */
 export class ResponseStreams {
   readonly #host: StreamHost;
-  readonly #timers = new Set<() => void>();
+  readonly #timers = new LazySet<() => void>();
   #closed = false;
 
   constructor(host: StreamHost) {
