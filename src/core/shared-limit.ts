@@ -41,6 +41,22 @@ export class SharedLimit {
   readonly #common: number;
   #commonUsed = 0;
   #used = 0;
+  /** For all of its quotas: every session has some. */
+  readonly #owner: QuotaOwner<Holder> = {
+    add: ({ usage, own }, count) => {
+      this.#add(usage, count);
+      own?.add(count);
+    },
+    onClosed: ({ principal, usage, own }) => {
+      own?.close();
+      usage.quotas -= 1;
+      this.#forgetUnused(principal, usage);
+    },
+    assertRoom: ({ principal, usage, own }) => {
+      own?.assertRoom();
+      if (usage.used >= usage.share && this.#commonUsed >= this.#common) throw this.#full(principal, usage);
+    },
+  };
 
   constructor(max: number, words: LimitWords, { names, reserved }: Principals) {
     this.#max = max;
@@ -64,21 +80,7 @@ export class SharedLimit {
   quotaFor(principal: string, own?: Quota): Quota {
     const usage = this.#usageOf(principal);
     usage.quotas += 1;
-    return new Quota({
-      add: (count) => {
-        this.#add(usage, count);
-        own?.add(count);
-      },
-      onClosed: () => {
-        own?.close();
-        usage.quotas -= 1;
-        this.#forgetUnused(principal, usage);
-      },
-      assertRoom: () => {
-        own?.assertRoom();
-        if (usage.used >= usage.share && this.#commonUsed >= this.#common) throw this.#full(principal, usage);
-      },
-    });
+    return new Quota(this.#owner, { principal, usage, own });
   }
 
   /** What is in use at this gateway, by principal. */
@@ -128,24 +130,34 @@ export class SharedLimit {
   }
 }
 
-interface QuotaOwner {
-  add: (count: number) => void;
-  assertRoom: () => void;
-  onClosed: () => void;
+/** Who has a quota in a limit. */
+interface Holder {
+  principal: string;
+  usage: Usage;
+  /** The principal's own quota, which counts too. */
+  own: Quota | undefined;
+}
+
+interface QuotaOwner<H> {
+  add(holder: H, count: number): void;
+  assertRoom(holder: H): void;
+  onClosed(holder: H): void;
 }
 
 /** The part of one session in a limit. */
-export class Quota {
-  readonly #of: QuotaOwner;
+export class Quota<H = unknown> {
+  readonly #of: QuotaOwner<H>;
+  readonly #holder: H;
   #held = 0;
   #closed = false;
 
-  constructor(of: QuotaOwner) {
+  constructor(of: QuotaOwner<H>, holder: H) {
     this.#of = of;
+    this.#holder = holder;
   }
 
   assertRoom(): void {
-    this.#of.assertRoom();
+    this.#of.assertRoom(this.#holder);
   }
 
   /** Takes one even beyond the limit: callers that can refuse check first. */
@@ -162,19 +174,19 @@ export class Quota {
     if (this.#closed) return;
     this.add(-this.#held);
     this.#closed = true;
-    this.#of.onClosed();
+    this.#of.onClosed(this.#holder);
   }
 
   add(count: number): void {
     if (this.#closed) return;
     this.#held += count;
-    this.#of.add(count);
+    this.#of.add(this.#holder, count);
   }
 }
 
 /** For tasks outside of a gateway. */
 export function unlimitedQuota(): Quota {
-  return new Quota({ add: () => {}, assertRoom: () => {}, onClosed: () => {} });
+  return new Quota({ add: () => {}, assertRoom: () => {}, onClosed: () => {} }, undefined);
 }
 
 /** At least one, if the limit is large enough. */

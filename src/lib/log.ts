@@ -30,13 +30,35 @@ export function createLog(
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Adds these fields to each entry. */
+/** Adds these fields to each entry. A class, because every session has some of these. */
+class LogWithFields implements Log {
+  readonly #log: Log;
+  readonly #fields: Record<string, unknown>;
+
+  constructor(log: Log, fields: Record<string, unknown>) {
+    this.#log = log;
+    this.#fields = fields;
+  }
+
+  debug(event: string, data?: Record<string, unknown>): void {
+    this.#log.debug(event, { ...this.#fields, ...data });
+  }
+
+  info(event: string, data?: Record<string, unknown>): void {
+    this.#log.info(event, { ...this.#fields, ...data });
+  }
+
+  warn(event: string, data?: Record<string, unknown>): void {
+    this.#log.warn(event, { ...this.#fields, ...data });
+  }
+
+  error(event: string, data?: Record<string, unknown>): void {
+    this.#log.error(event, { ...this.#fields, ...data });
+  }
+}
+
 export function withFields(log: Log, fields: Record<string, unknown>): Log {
-  const at =
-    (level: keyof Log): Log[keyof Log] =>
-    (event, data) =>
-      log[level](event, { ...fields, ...data });
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return new LogWithFields(log, fields);
 }
 
 /** The log of a program, on its standard error. */

@@ -64,8 +64,8 @@ export class EventLog implements EventSink {
   readonly #evictions = new LazyMap<string, { loggedAt: number; unlogged: number }>();
   /** The reader of a session that has only one. */
   readonly #onlyReader: EventReader;
-  /** Readers that have all events, until something changes. */
-  #upToDate = new WeakSet<EventReader>();
+  /** Increases when a reader that had all events may lack one. */
+  #version = 0;
   readonly #notificationsWaiting = new LazyMap<string, { count: number; bytes: number }>();
   #bytes = 0;
   readonly #waiters = new LazySet<Waiter>();
@@ -160,9 +160,9 @@ export class EventLog implements EventSink {
 
   #lacksAny(reader: EventReader): boolean {
     if (this.#newCount > 0) return true;
-    if (this.#entries.length === 0 || this.#upToDate.has(reader)) return false;
+    if (this.#entries.length === 0 || reader.upToDateAt === this.#version) return false;
     if (this.#entries.some((entry) => lacks(reader, entry))) return true;
-    this.#upToDate.add(reader);
+    reader.upToDateAt = this.#version;
     return false;
   }
 
@@ -179,7 +179,7 @@ export class EventLog implements EventSink {
       if (readers.every((reader) => entry.readers.has(reader))) continue;
       for (const reader of readers) entry.readers.delete(reader);
     }
-    this.#upToDate = new WeakSet();
+    this.#version += 1;
   }
 
   /** Forgets a reader. */
@@ -290,7 +290,7 @@ export class EventLog implements EventSink {
     if (state !== 'new') return event.createdAt <= readers[0].knownSince ? { ...event, maybeSeen: true } : event;
     entry.state = 'taken';
     this.#newCount -= 1;
-    this.#upToDate = new WeakSet();
+    this.#version += 1;
     // Stored before the reply leaves: if the process ends meanwhile, it is unknown whether the reply arrived.
     this.#store.put('event', { ...event, maybeSeen: true });
     return event;
@@ -310,7 +310,7 @@ export class EventLog implements EventSink {
       // The reader has certainly not seen the lost event.
       reader.wakesFrom = Math.min(reader.wakesFrom, entry.event.createdAt - 1);
     }
-    this.#upToDate = new WeakSet();
+    this.#version += 1;
     if (entry.state === 'taken' && entry.readers.size === 0) {
       entry.state = 'new';
       this.#newCount += 1;

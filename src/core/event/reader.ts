@@ -12,6 +12,8 @@ export class EventReader {
   wakesFrom: number;
   /** Events from before this moment are not repeated to it. */
   repeatFrom: number;
+  /** The state of the log in which it had all events. */
+  upToDateAt = -1;
 
   constructor(now: number) {
     this.knownSince = now;

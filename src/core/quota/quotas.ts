@@ -114,6 +114,11 @@ export class PrincipalQuotas {
   readonly #observed: Observed;
   readonly #used = new Map<QuotaName, number>();
   readonly #calls = new RateWindow();
+  readonly #owner = {
+    add: (name: QuotaName, count: number): void => this.#add(name, count),
+    assertRoom: (name: QuotaName): void => this.assertRoom(name),
+    onClosed: (): void => {},
+  };
 
   constructor(principal: string, limits: QuotaLimits, { clock, observed, memoryOf }: QuotasParts) {
     this.#principal = principal;
@@ -165,11 +170,7 @@ export class PrincipalQuotas {
 
   /** Opens a quota through which one session takes and gives back. */
   holder(name: QuotaName): Quota {
-    return new Quota({
-      add: (count) => this.#add(name, count),
-      assertRoom: () => this.assertRoom(name),
-      onClosed: () => {},
-    });
+    return new Quota(this.#owner, name);
   }
 
   #add(name: QuotaName, count: number): void {

@@ -1,7 +1,7 @@
 /** Loads the accounts on first use: if a server has `auth` in the config or refuses a request, or if tokens are stored. */
 
 import type { AccountStore } from '../ports/account-store.ts';
-import type { Accounts, AccountTokens } from '../ports/accounts.ts';
+import type { AccountAt, Accounts, AccountTokens, AfterRefusal, AuthChallenge } from '../ports/accounts.ts';
 
 export interface LazyParts {
   store: () => AccountStore;
@@ -24,25 +24,21 @@ export function lazyAccounts({ store, load }: LazyParts): Accounts {
     return loading;
   };
 
-  return {
-    tokens: (at): AccountTokens => {
-      let tokens: AccountTokens | undefined;
-      const load = async (): Promise<AccountTokens> => (tokens ??= (await loaded()).tokens(at));
-      const first = async (): Promise<string | undefined> => {
-        isEmpty ??= await store().isEmpty();
-        return isEmpty ? undefined : (await load()).current();
-      };
-      return {
-        current: () => {
-          if (at.config.auth === false) return undefined;
-          tokens ??= accounts?.tokens(at);
-          if (tokens) return tokens.current();
-          if (at.config.auth) return load().then(async (each) => each.current());
-          return isEmpty === true ? undefined : first();
-        },
-        refused: async (token, challenge) => (await load()).refused(token, challenge),
-      };
+  const source: TokenSource = {
+    loaded,
+    get accounts() {
+      return accounts;
     },
+    isEmpty: () =>
+      isEmpty === true
+        ? true
+        : store()
+            .isEmpty()
+            .then((empty) => (isEmpty ??= empty)),
+  };
+
+  return {
+    tokens: (at) => new LazyTokens(at, source),
     signIn: async (...given) => (await loaded()).signIn(...given),
     findSignIn: async (id) => (await loaded()).findSignIn(id),
     authorizationUrl: async (id) => (await loaded()).authorizationUrl(id),
@@ -61,4 +57,46 @@ export function lazyAccounts({ store, load }: LazyParts): Accounts {
       await (await loaded()).forgetServer(...given);
     },
   };
+}
+
+interface TokenSource {
+  /** Once they have been loaded. */
+  readonly accounts: Accounts | undefined;
+  loaded: () => Promise<Accounts>;
+  /** Whether no account is stored. */
+  isEmpty: () => true | Promise<boolean>;
+}
+
+/** The tokens of one account. Every connection has them, usually without an account. */
+class LazyTokens implements AccountTokens {
+  readonly #at: AccountAt;
+  readonly #source: TokenSource;
+  #tokens: AccountTokens | undefined;
+
+  constructor(at: AccountAt, source: TokenSource) {
+    this.#at = at;
+    this.#source = source;
+  }
+
+  current(): string | undefined | Promise<string | undefined> {
+    const { auth } = this.#at.config;
+    if (auth === false) return undefined;
+    this.#tokens ??= this.#source.accounts?.tokens(this.#at);
+    if (this.#tokens) return this.#tokens.current();
+    if (auth) return this.#load().then(async (tokens) => tokens.current());
+    const isEmpty = this.#source.isEmpty();
+    return isEmpty === true ? undefined : isEmpty.then((empty) => this.#first(empty));
+  }
+
+  async refused(token: string | undefined, challenge: AuthChallenge): Promise<AfterRefusal> {
+    return (await this.#load()).refused(token, challenge);
+  }
+
+  async #first(isEmpty: boolean): Promise<string | undefined> {
+    return isEmpty ? undefined : (await this.#load()).current();
+  }
+
+  async #load(): Promise<AccountTokens> {
+    return (this.#tokens ??= (await this.#source.loaded()).tokens(this.#at));
+  }
 }

@@ -29,6 +29,10 @@ import { AuthError } from './protected-resource.ts';
 import { setRecipient, type ResponseReader } from './unread.ts';
 import { respondError, respondGatewayError, respondJson } from './response.ts';
 
+interface Pages {
+  handle(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> | void;
+}
+
 export interface HttpSettings extends GuardSettings {
   port: number;
   allowCommands: boolean;
@@ -201,19 +205,9 @@ export class HttpListener {
       await this.#readiness(res);
       return;
     }
-    const console = isOfConsole(path, req) ? this.#openConsole() : undefined;
-    if (console !== undefined) {
-      await (await console).handle(req, res, path);
-      return;
-    }
-    if (this.#settings.answerPages !== undefined && path.startsWith(ANSWER_PATH)) {
-      this.#answers ??= this.#loadAnswers(this.#settings.answerPages);
-      await (await this.#answers).handle(req, res, path);
-      return;
-    }
-    if (this.#gateway.accounts !== undefined && path.startsWith('/oauth/')) {
-      this.#signIns ??= this.#loadSignIns(this.#gateway.accounts);
-      await (await this.#signIns).handle(req, res, path);
+    const pages = this.#pagesAt(path, req);
+    if (pages !== undefined) {
+      await (await pages).handle(req, res, path);
       return;
     }
     // Metrics must not wait for an unreachable database, which they report.
@@ -253,6 +247,19 @@ export class HttpListener {
       return;
     }
     await this.#at(path, req, res, identity);
+  }
+
+  /** The pages at this path, if it is for people. */
+  #pagesAt(path: string, req: IncomingMessage): Promise<Pages> | undefined {
+    const console = isOfConsole(path, req) ? this.#openConsole() : undefined;
+    if (console !== undefined) return console;
+    if (this.#settings.answerPages !== undefined && path.startsWith(ANSWER_PATH)) {
+      return (this.#answers ??= this.#loadAnswers(this.#settings.answerPages));
+    }
+    if (this.#gateway.accounts !== undefined && path.startsWith('/oauth/')) {
+      return (this.#signIns ??= this.#loadSignIns(this.#gateway.accounts));
+    }
+    return undefined;
   }
 
   /** `undefined` if there is none. */

@@ -13,23 +13,38 @@ const MAX_RETRIES = 2;
  * Sends a request with the token of the account. A server that answers with 401, or with 403 and a challenge, has not processed the
  * request, so it is sent again with another token if there is one. Throws `SignInRequired` if a person has to sign in first.
  */
-export async function sendAuthorized(
-  { tokens, linkTo }: ConnectionAccount,
-  send: (token: string | undefined) => Promise<HttpAnswer>,
+export function sendAuthorized(account: ConnectionAccount, send: Send, retries = 0): Promise<HttpAnswer> {
+  const current = account.tokens.current();
+  const sendWith = (token: string | undefined): Promise<HttpAnswer> =>
+    send(token).then((answer) => {
+      const challenge = challengeIn(answer);
+      if (challenge === undefined || retries === MAX_RETRIES) return answer;
+      return refused(account, send, retries, { token, challenge, answer });
+    });
+  return current instanceof Promise ? current.then(sendWith) : sendWith(current);
+}
+
+type Send = (token: string | undefined) => Promise<HttpAnswer>;
+
+interface Refused {
+  token: string | undefined;
+  challenge: AuthChallenge;
+  answer: HttpAnswer;
+}
+
+async function refused(
+  account: ConnectionAccount,
+  send: Send,
+  retries: number,
+  { token, challenge, answer }: Refused,
 ): Promise<HttpAnswer> {
-  for (let retries = 0; ; retries += 1) {
-    const current = tokens.current();
-    const token = current instanceof Promise ? await current : current;
-    const answer = await send(token);
-    const challenge = challengeIn(answer);
-    if (challenge === undefined || retries === MAX_RETRIES) return answer;
-    const after = await afterRefusal(tokens, token, challenge, answer);
-    if (after.then === 'fail') return { ...answer, denied: after };
-    answer.body.discard();
-    if (after.then === 'sign_in') {
-      throw new SignInRequired({ ...after.signIn, url: await linkTo(after.signIn) });
-    }
+  const after = await afterRefusal(account.tokens, token, challenge, answer);
+  if (after.then === 'fail') return { ...answer, denied: after };
+  answer.body.discard();
+  if (after.then === 'sign_in') {
+    throw new SignInRequired({ ...after.signIn, url: await account.linkTo(after.signIn) });
   }
+  return sendAuthorized(account, send, retries + 1);
 }
 
 /** Discards the response on failure, so that its connection does not stay open. */

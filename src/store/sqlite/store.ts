@@ -11,6 +11,7 @@ import type { ClaimedSession, DormantQuery, DormantSession, Store, StoreProblem 
 import type { Log } from '../../lib/log.ts';
 import { StoreError } from '../store-error.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { SqliteClaim, type ClaimParts } from './claim.ts';
 import { fileOf, toStoreError, openDatabase } from './database.ts';
 import { Fitting } from './fit.ts';
 import { SqliteHistory } from './history.ts';
@@ -70,20 +71,17 @@ const NO_SESSION = '';
 /** How many session ids are read at once. */
 const DORMANT_BATCH = 1000;
 
-/** No other gateway can claim a session. */
-const CONSTANT_FENCE = 1;
-
-/** Only one gateway at a time uses the file, so a claim always holds, and the fence is constant. */
+/** Only one gateway at a time uses the file. */
 export class SqliteStore implements Store {
   readonly cluster = undefined;
   readonly history: SqliteHistory;
   readonly outbox: SqliteOutbox;
   readonly accounts: SqliteAccounts;
   readonly #claimed = new Set<string>();
+  readonly #claimParts: ClaimParts;
   readonly #db: Libsql.Database;
   readonly #options: SqliteStoreOptions;
   readonly #statements: Statements;
-  readonly #fitting: Fitting;
   readonly #writer: Writer;
   /** Absent for a store that is only read, or in memory. */
   readonly #lock: StoreLock | undefined;
@@ -101,11 +99,16 @@ export class SqliteStore implements Store {
         fix: `it was moved to the table set_aside of ${path}; everything else continues`,
       });
     });
-    this.#fitting = new Fitting(prepared);
     this.history = new SqliteHistory(db, prepared, { path, maxBytes, log });
     this.outbox = new SqliteOutbox(db, prepared, path);
     this.accounts = new SqliteAccounts(prepared, path);
     this.#writer = new Writer(db, this.#statements, { path, log, maxBytes, observed });
+    this.#claimParts = {
+      claimed: this.#claimed,
+      writer: this.#writer,
+      fitting: new Fitting(prepared),
+      current: async (sessionId, use) => this.#current(sessionId, use),
+    };
   }
 
   async openAudit(): Promise<AuditLog> {
@@ -119,48 +122,11 @@ export class SqliteStore implements Store {
     this.#claimed.add(sessionId);
     try {
       const record = await this.#current(sessionId, (statements) => statements.session(sessionId));
-      return this.#claimedSession(sessionId, record);
+      return new SqliteClaim(sessionId, record, this.#claimParts);
     } catch (error) {
       this.#claimed.delete(sessionId);
       throw error;
     }
-  }
-
-  #claimedSession(id: string, record: SessionRecord | undefined): ClaimedSession {
-    let erased = false;
-    return {
-      fence: CONSTANT_FENCE,
-      isLost: false,
-      record,
-      put: (kind, changed) => {
-        // Each kind of a session's records is one of the store's.
-        if (!erased) this.put(kind, changed as Records[typeof kind]);
-      },
-      drop: (kind, recordId) => {
-        if (!erased) this.drop(kind, recordId, id);
-      },
-      settled: () => this.settled(id),
-      trim: async (maxBytes, keepTasksUntil) =>
-        this.#current(id, () => this.#fitting.fit(id, maxBytes, keepTasksUntil)),
-      load: async () =>
-        this.#current(id, (statements) => ({
-          tasks: statements.of('task', id),
-          questions: statements.of('question', id),
-          events: statements.of('event', id),
-          subscriptions: statements.of('subscription', id),
-        })),
-      erase: () => {
-        if (erased) return;
-        erased = true;
-        this.drop('session', id);
-        this.#claimed.delete(id);
-      },
-      release: async () => {
-        // Changes that could not be written are kept, and written before the session is read again.
-        if (this.#writer.isQueued(id)) await this.settled(id).catch(() => {});
-        if (!erased) this.#claimed.delete(id);
-      },
-    };
   }
 
   async sessionsToResume(): Promise<Pick<SessionRecord, 'id' | 'principal'>[]> {
