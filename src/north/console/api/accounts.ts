@@ -3,14 +3,14 @@ import type { Gateway } from '../../../core/gateway.ts';
 import type { Accounts } from '../../../core/ports/accounts.ts';
 import { ApiError, notFound } from '../api-error.ts';
 import { accessOf, type Person } from '../person.ts';
-import { route } from './route.ts';
+import { defineRoute } from './route.ts';
 import { accountSchema, emptyBody, errorSchema, neededSignInSchema, signedOutAtServerSchema } from './schemas.ts';
 
 /** The principal of shared accounts. */
 const EVERYBODY = '*';
 
 export const accountRoutes = [
-  route({
+  defineRoute({
     method: 'GET',
     path: '/accounts',
     summary:
@@ -22,7 +22,7 @@ export const accountRoutes = [
       return { body: { items: items.filter(({ server }) => mayKnow({ server })) } };
     },
   }),
-  route({
+  defineRoute({
     method: 'POST',
     path: '/servers/{name}/sign-in',
     summary: 'Starts a sign-in to a server for the person, or returns the pending one',
@@ -34,7 +34,7 @@ export const accountRoutes = [
     },
     run: async ({ gateway, person, named }) => ({ body: await beginSignIn(gateway, person, named) }),
   }),
-  route({
+  defineRoute({
     method: 'GET',
     path: '/sign-ins/{id}',
     summary: 'Returns a pending sign-in',
@@ -47,7 +47,7 @@ export const accountRoutes = [
       return { body: { ...found, url: await gateway.signInLink(found) } };
     },
   }),
-  route({
+  defineRoute({
     method: 'POST',
     path: '/servers/{name}/sign-out',
     summary: "Revokes and deletes the person's tokens for a server; for operators, also shared tokens",

@@ -3,7 +3,7 @@ import { ApiError, notFound } from '../api-error.ts';
 import { isRead, type Admitted } from '../console-access.ts';
 import { respond } from '../respond.ts';
 import { openApi } from './openapi.ts';
-import type { RouteCall, Route } from './route.ts';
+import type { RouteCall, ApiRoute } from './route.ts';
 import { ROUTES } from './routes.ts';
 import type { Services } from './services.ts';
 import { readJson, readQuery } from './validate.ts';
@@ -13,7 +13,7 @@ export const API_ROOT = '/api/v1';
 const DESCRIPTION = `${API_ROOT}/openapi.json`;
 
 interface Found {
-  route: Route;
+  route: ApiRoute;
   named: string;
 }
 

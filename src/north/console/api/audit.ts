@@ -5,7 +5,7 @@ import { timeoutSignal } from '../../../lib/timers.ts';
 import { ApiError } from '../api-error.ts';
 import { accessOf, type Person } from '../person.ts';
 import { commonFilters } from './filters.ts';
-import { route } from './route.ts';
+import { defineRoute } from './route.ts';
 import { auditLineSchema, auditQuery, errorSchema, page } from './schemas.ts';
 
 const auditPage = page(auditLineSchema).extend({
@@ -20,7 +20,7 @@ type Filters = z.output<typeof auditQuery>;
 type Place = Pick<AuditQuery, 'order' | 'after'>;
 
 export const auditRoutes = [
-  route({
+  defineRoute({
     method: 'GET',
     path: '/audit',
     summary: 'Lists the lines of the audit record, newest first; with `after`, oldest first',

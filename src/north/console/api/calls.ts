@@ -12,7 +12,7 @@ import { cursorAfter, readCursor } from './cursor.ts';
 import { commonFilters } from './filters.ts';
 import { callDetails, callItem, listedCall } from './items.ts';
 import { isQuestion } from './questions.ts';
-import { route } from './route.ts';
+import { defineRoute } from './route.ts';
 import {
   alreadyEndedSchema,
   callDetailsSchema,
@@ -34,7 +34,7 @@ const LOOK_MS = 50;
 type Filters = z.output<typeof callsQuery>;
 
 export const callRoutes = [
-  route({
+  defineRoute({
     method: 'GET',
     path: '/calls',
     summary: 'Lists running and recently ended tool calls, newest first',
@@ -58,7 +58,7 @@ export const callRoutes = [
       return { body: { items, ...(last && { next: cursorAfter(last) }) } };
     },
   }),
-  route({
+  defineRoute({
     method: 'GET',
     path: '/calls/{id}',
     summary: 'Returns one call with its arguments, result and questions',
@@ -75,7 +75,7 @@ export const callRoutes = [
       return { body: callDetails(call, questions.filter(isQuestion)) };
     },
   }),
-  route({
+  defineRoute({
     method: 'GET',
     path: '/calls/{id}/result',
     summary: 'Returns the result of a call, even one too large for the history, while its task is stored',
@@ -88,7 +88,7 @@ export const callRoutes = [
       throw notFound('no stored result: it was too large for the history (history.entryBytes), or the call has none');
     },
   }),
-  route({
+  defineRoute({
     method: 'POST',
     path: '/calls/{id}/cancel',
     summary: 'Cancels a call and its work on the server',

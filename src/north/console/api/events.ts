@@ -10,7 +10,7 @@ import { ApiError } from '../api-error.ts';
 import { accessOf, type Person } from '../person.ts';
 import { SECURITY_HEADERS } from '../respond.ts';
 import { eventItem } from './items.ts';
-import { route, type RouteCall } from './route.ts';
+import { defineRoute, type RouteCall } from './route.ts';
 import { eventsQuery } from './schemas.ts';
 
 /** How many streams a person may have open; a browser has one for each window. */
@@ -25,7 +25,7 @@ const SKIPPED = 500;
 const RETRY_MS = 1000;
 
 export const eventRoutes = [
-  route({
+  defineRoute({
     method: 'GET',
     path: '/events',
     summary: 'Streams changes as Server-Sent Events: hello, call, question, server, session, seq, resync',

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { droppedLately } from '../../../core/notify/dropped.ts';
 import { ApiError } from '../api-error.ts';
-import { route } from './route.ts';
+import { defineRoute } from './route.ts';
 import { noticeSchema } from './schemas.ts';
 
 const MOST = 200;
 const DROPPED = 'Notifications dropped since yesterday (UTC) because too many were queued';
 
 export const notificationRoutes = [
-  route({
+  defineRoute({
     method: 'GET',
     path: '/notifications',
     summary: 'Lists queued and failed notifications; for operators',

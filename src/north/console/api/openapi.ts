@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { VERSION } from '../../../lib/version.ts';
-import type { Route } from './route.ts';
+import type { ApiRoute } from './route.ts';
 import { ROUTES } from './routes.ts';
 import {
   beginBody,
@@ -101,7 +101,7 @@ export function openApi(): Json {
   };
 }
 
-function operation({ method, path, summary, query, body, replies }: Route, schemas: Json): Json {
+function operation({ method, path, summary, query, body, replies }: ApiRoute, schemas: Json): Json {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -132,7 +132,7 @@ function operationId(method: string, path: string): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-function reply({ description, schema, type = JSON_TYPE }: Route['replies'][number], schemas: Json): Json {
+function reply({ description, schema, type = JSON_TYPE }: ApiRoute['replies'][number], schemas: Json): Json {
   if (schema === undefined) return { description, content: { [type]: {} } };
   return { description, content: { [type]: { schema: reference(schema, schemas, 'output') } } };
 }

@@ -7,7 +7,7 @@ import { liveSessions } from '../live/live-views.ts';
 import { dormantSessions } from '../live/sessions.ts';
 import { accessOf, type Person } from '../person.ts';
 import { cursorAt, readCursor } from './cursor.ts';
-import { route } from './route.ts';
+import { defineRoute } from './route.ts';
 import { meSchema, page, sessionSchema, sessionsQuery, type SessionItem } from './schemas.ts';
 
 /** Sessions in memory fit on the first page; dormant ones follow page by page. */
@@ -38,7 +38,7 @@ async function sessionsPage(
 }
 
 export const otherRoutes = [
-  route({
+  defineRoute({
     method: 'GET',
     path: '/me',
     summary: 'Returns the signed-in person and the gateway',
@@ -59,7 +59,7 @@ export const otherRoutes = [
       };
     },
   }),
-  route({
+  defineRoute({
     method: 'GET',
     path: '/sessions',
     summary:

@@ -8,7 +8,7 @@ import { doAnywhere } from '../work/anywhere.ts';
 import { tooLate } from '../work/answer.ts';
 import { cursorAfter, readCursor } from './cursor.ts';
 import { LISTED_BYTES, listedQuestion, questionItem } from './items.ts';
-import { route } from './route.ts';
+import { defineRoute } from './route.ts';
 import {
   alreadyAnsweredSchema,
   answerBody,
@@ -24,7 +24,7 @@ const ENDED_MS = 2000;
 const LOOK_MS = 50;
 
 export const questionRoutes = [
-  route({
+  defineRoute({
     method: 'GET',
     path: '/questions',
     summary: 'Lists open and ended questions from servers',
@@ -60,7 +60,7 @@ export const questionRoutes = [
       return { body: { items, ...(last && { next: cursorAfter(last) }), total } };
     },
   }),
-  route({
+  defineRoute({
     method: 'GET',
     path: '/questions/{id}',
     summary: 'Returns one question with everything needed to answer it',
@@ -69,7 +69,7 @@ export const questionRoutes = [
       body: await detailed(gateway, await requireQuestion(gateway, person, named)),
     }),
   }),
-  route({
+  defineRoute({
     method: 'POST',
     path: '/questions/{id}/answer',
     summary: 'Answers a question; the first valid answer counts',

@@ -25,7 +25,7 @@ export interface RouteReply {
 }
 
 /** One route: used to validate requests and to generate the OpenAPI file. */
-export interface Route {
+export interface ApiRoute {
   method: 'GET' | 'POST';
   /** Below `/api/v1`. */
   path: string;
@@ -38,12 +38,15 @@ export interface Route {
 }
 
 /** Ties the input types of `run` to the schemas that validate it. */
-export function route<Q extends z.ZodObject = z.ZodObject<Record<string, never>>, B extends z.ZodType = z.ZodNever>(
-  definition: Omit<Route, 'query' | 'body' | 'run'> & {
+export function defineRoute<
+  Q extends z.ZodObject = z.ZodObject<Record<string, never>>,
+  B extends z.ZodType = z.ZodNever,
+>(
+  definition: Omit<ApiRoute, 'query' | 'body' | 'run'> & {
     query?: Q;
     body?: B;
     run: (call: RouteCall<z.output<Q>, z.output<B>>) => Promise<RouteReply | undefined>;
   },
-): Route {
+): ApiRoute {
   return definition;
 }

@@ -8,7 +8,7 @@ import type { Person } from '../person.ts';
 import { doAnywhere, lookEverywhere } from '../work/anywhere.ts';
 import { requireCall } from './calls.ts';
 import { callItem } from './items.ts';
-import { route } from './route.ts';
+import { defineRoute } from './route.ts';
 import {
   callSchema,
   emptyBody,
@@ -22,7 +22,7 @@ import {
 } from './schemas.ts';
 
 export const serverRoutes = [
-  route({
+  defineRoute({
     method: 'GET',
     path: '/servers',
     summary: 'Lists the servers and the connections of sessions to them',
@@ -31,7 +31,7 @@ export const serverRoutes = [
       body: { items: await withFigures(gateway, person, await liveServers(gateway, person)) },
     }),
   }),
-  route({
+  defineRoute({
     method: 'GET',
     path: '/servers/{name}',
     summary: 'Returns one server with its tools and its log',
@@ -41,7 +41,7 @@ export const serverRoutes = [
       body: await detailsOf(gateway, person, named, query.principal),
     }),
   }),
-  route({
+  defineRoute({
     method: 'POST',
     path: '/servers/{name}/connect',
     summary: "Connects to a server in the person's console session and reads its tools",
@@ -58,7 +58,7 @@ export const serverRoutes = [
       return { body: await detailsOf(gateway, person, named) };
     },
   }),
-  route({
+  defineRoute({
     method: 'POST',
     path: '/servers/{name}/calls',
     summary: "Calls a tool in the person's console session; progress and questions arrive as events",
@@ -74,7 +74,7 @@ export const serverRoutes = [
       return { status: 202, body: callItem(await requireCall(gateway, person, callId)) };
     },
   }),
-  route({
+  defineRoute({
     method: 'POST',
     path: '/servers/{name}/remove',
     summary: 'Removes a server that the person added with a client or the console; its running calls fail',
@@ -88,7 +88,7 @@ export const serverRoutes = [
       return { body: { name: named, gone: true } };
     },
   }),
-  route({
+  defineRoute({
     method: 'POST',
     path: '/demo',
     summary: 'Adds the demo server for the person and runs two of its tools: one reports progress, one asks a question',
