@@ -10,7 +10,7 @@ import {
   calls,
   identityOf,
   isRunning,
-  link,
+  streamState,
   openCount,
   phase,
   questions,
@@ -128,7 +128,7 @@ interface NavigationProps {
 }
 
 function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
-  useWatched(route, questions, unlisted, calls, servers, link);
+  useWatched(route, questions, unlisted, calls, servers, streamState);
   const open = openCount();
   const counts: Partial<Record<PageName, number>> = {
     inbox: open,
@@ -203,7 +203,7 @@ function Navigation({ me, onHelp, onSkip }: NavigationProps): JSX.Element {
 }
 
 function LinkState(): JSX.Element {
-  const { state } = link.get();
+  const { state } = streamState.get();
   const text = { live: 'Live', connecting: 'Connecting…', lost: 'Reconnecting…' }[state];
   return (
     <span class={`link-state ${state}`}>
@@ -216,8 +216,8 @@ function LinkState(): JSX.Element {
 const CALM_MS = 2000;
 
 function LostBanner(): JSX.Element | null {
-  useWatched(link);
-  const now = link.get();
+  useWatched(streamState);
+  const now = streamState.get();
   useTick(1, now.state === 'lost');
   if (now.state !== 'lost' || Date.now() - now.since < CALM_MS) return null;
   const seconds = Math.max(0, Math.ceil((now.retryAt - Date.now()) / 1000));

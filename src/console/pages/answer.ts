@@ -2,10 +2,10 @@
 
 import { announce, note } from '../state/announce.ts';
 import { forgetDraft } from '../state/drafts.ts';
-import { openQuestions, questions, readQuestion } from '../state/live.ts';
+import { openQuestions, questions, fetchQuestion } from '../state/live.ts';
 import { go, route } from '../state/route.ts';
 import { hrefOf } from '../route.ts';
-import { ApiError, messageOf, post } from '../wire/api.ts';
+import { RequestError, messageOf, post } from '../wire/api.ts';
 import type { Json, Question } from '../../lib/api-items.ts';
 import { answeredBy } from './words.ts';
 
@@ -41,19 +41,19 @@ function nextAfter(id: string): string | undefined {
 }
 
 function refused(question: Question, error: unknown): Record<string, string> | undefined {
-  if (!(error instanceof ApiError)) throw error;
+  if (!(error instanceof RequestError)) throw error;
   if (error.code === 'invalid_answer') {
     announce(`Not sent: ${error.message}`);
     if (Object.keys(error.fields).length > 0) return error.fields;
   }
   if (error.status === 409) {
-    if (error.question === undefined) void readQuestion(question);
+    if (error.question === undefined) void fetchQuestion(question);
     else questions.put(error.question);
     const by = error.question === undefined ? '' : answeredBy(error.question);
     note(by === '' ? error.message : `Not sent: ${by} was first.`, 'problem');
     return undefined;
   }
-  if (error.status === 404) void readQuestion(question);
+  if (error.status === 404) void fetchQuestion(question);
   const kept = error.status === 0 ? ' Your answer is still in the form.' : '';
   note(`Not sent: ${messageOf(error)}${kept}`, 'problem');
   return undefined;

@@ -14,12 +14,12 @@ import { calls, epoch, isRunning, questions, servers } from '../state/live.ts';
 import { serverOf } from '../state/server-key.ts';
 import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
-import { Ago, Avatar, Elapsed, Facts, Notice, Pill, Progress, Section } from '../ui/parts.tsx';
+import { Ago, Avatar, Elapsed, Facts, Notice, Pill, ProgressBar, Section } from '../ui/parts.tsx';
 import { get, messageOf, post } from '../wire/api.ts';
 import type { Call, Question } from '../../lib/api-items.ts';
 import { QuestionView } from './question.tsx';
-import { Span } from './span.tsx';
-import { Unread } from './trouble.tsx';
+import { CallSpan } from './call-span.tsx';
+import { Unread } from './problem-notice.tsx';
 import { callStatus, headline, questionStatus } from './words.ts';
 
 /** Reads the call with its arguments and result: once, and again when it has ended. */
@@ -79,7 +79,7 @@ export function CallView({ call, problem }: { call: Call; problem?: string | und
         </Section>
       )}
       <Section title="Time">
-        <Span call={call} />
+        <CallSpan call={call} />
       </Section>
       {asked.some((question) => question.status !== 'open') && (
         <Section title="Questions">
@@ -143,7 +143,7 @@ function Running({ call }: { call: Call }): JSX.Element {
         <span>{call.status === 'waiting' ? 'Waiting for an answer' : message || 'Running'}</span>
         {part !== undefined && <span class="light">{Math.round(part * 100)} %</span>}
       </div>
-      {call.status === 'running' && <Progress value={part} label={`Progress of ${call.tool}`} />}
+      {call.status === 'running' && <ProgressBar value={part} label={`Progress of ${call.tool}`} />}
       <div class="actions">
         {asking ? (
           <>

@@ -11,7 +11,7 @@ import {
   openQuestions,
   questions,
   readMoreQuestions,
-  readQuestion,
+  fetchQuestion,
   unlisted,
 } from '../state/live.ts';
 import { useFound } from '../state/found-questions.ts';
@@ -22,9 +22,9 @@ import { Search, Split, Tabs } from '../ui/split.tsx';
 import { Age, Ago, Avatar, Empty, Pill, Remaining } from '../ui/parts.tsx';
 import type { Question } from '../../lib/api-items.ts';
 import { DemoHint } from './demo-hint.tsx';
-import { Trouble, Unread } from './trouble.tsx';
+import { ProblemNotice, Unread } from './problem-notice.tsx';
 import { QuestionView } from './question.tsx';
-import { answeredBy, headline, kindOf, questionStatus } from './words.ts';
+import { answeredBy, headline, questionKind, questionStatus } from './words.ts';
 
 /** A question that ends sooner is marked. */
 const SOON_MS = 120_000;
@@ -38,7 +38,7 @@ export function Inbox(): JSX.Element {
   const selected = questions.get(id);
   const unknown = id !== undefined && selected === undefined;
   useEffect(() => {
-    if (unknown) void readQuestion({ id });
+    if (unknown) void fetchQuestion({ id });
   }, [id]);
 
   const open = openQuestions();
@@ -75,7 +75,7 @@ export function Inbox(): JSX.Element {
       }
       list={
         <>
-          <Trouble />
+          <ProblemNotice />
           {shown.length > 0 && (
             <List
               label={ended ? 'Ended questions' : 'Open questions'}
@@ -151,7 +151,7 @@ function QuestionRow({ question }: { question: Question }): JSX.Element {
         <span class="row-text">{headline(question)}</span>
         <span class="row-tags">
           {status === 'open' ? (
-            <span class="tag">{kindOf(question)}</span>
+            <span class="tag">{questionKind(question)}</span>
           ) : (
             <>
               <Pill tone={state.tone}>{state.text}</Pill>

@@ -11,7 +11,7 @@ export interface Bar {
   item: Call | Summary;
 }
 
-export interface Lane {
+export interface ServerLane {
   server: ServerName;
   rows: number;
   bars: Bar[];
@@ -31,8 +31,8 @@ export function lanesOf(
   items: readonly (Call | Summary)[],
   window: Window,
   serverOf: (item: Call | Summary) => ServerName = ({ server: name }) => ({ name }),
-): Lane[] {
-  const lanes = new Map<string, Lane>();
+): ServerLane[] {
+  const lanes = new Map<string, ServerLane>();
   const ends = new Map<string, number[]>();
   const visible = items
     .map((item) => ({ item, ...timesOf(item, window.to) }))
@@ -55,7 +55,7 @@ export function lanesOf(
 }
 
 /** Whether other bars may lie on this one: names would not be readable. */
-export const isCrowded = ({ rows }: Lane, { row }: Bar): boolean => rows === MAX_ROWS && row === MAX_ROWS - 1;
+export const isCrowded = ({ rows }: ServerLane, { row }: Bar): boolean => rows === MAX_ROWS && row === MAX_ROWS - 1;
 
 export const isSummary = (item: Call | Summary): item is Summary => 'kind' in item;
 

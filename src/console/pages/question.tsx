@@ -9,17 +9,17 @@ import { SchemaForm } from '../form/form.tsx';
 import { clock } from '../format.ts';
 import { hrefOf } from '../route.ts';
 import { useWatched } from '../state/collection.ts';
-import { link, readQuestion } from '../state/live.ts';
+import { streamState, fetchQuestion } from '../state/live.ts';
 import { Ago, Avatar, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { JsonView } from '../ui/json.tsx';
 import type { Question } from '../../lib/api-items.ts';
 import { sendAnswer } from './answer.ts';
 import { ApprovalCall, ApprovalForm } from './approval.tsx';
-import { Refusals } from './refusals.tsx';
+import { RefuseButtons } from './refuse-buttons.tsx';
 import { SamplingForm } from './sampling.tsx';
 import { OpenLink, UrlQuestion } from './url-question.tsx';
-import { answeredBy, headline, kindOf, questionStatus } from './words.ts';
+import { answeredBy, headline, questionKind, questionStatus } from './words.ts';
 
 export function QuestionView({ question }: { question: Question }): JSX.Element {
   const { id, server, tool, callId, program, principal, createdAt, expiresAt, status, params } = question;
@@ -28,10 +28,10 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
   // The params of an ended question that is marked as truncated may not have been kept.
   const missing = params === undefined && (status === 'open' || question.truncated !== true);
   const [wasRead, setWasRead] = useState(false);
-  useWatched(link);
+  useWatched(streamState);
   useEffect(() => {
-    if (missing) void readQuestion({ id }).then(setWasRead);
-  }, [id, missing, link.get().state]);
+    if (missing) void fetchQuestion({ id }).then(setWasRead);
+  }, [id, missing, streamState.get().state]);
   return (
     <article class="question">
       <header class="item-head">
@@ -48,7 +48,7 @@ export function QuestionView({ question }: { question: Question }): JSX.Element 
             </span>
           </h2>
           <p class="muted">
-            {kindOf(question)}
+            {questionKind(question)}
             {tool !== undefined && (
               <>
                 {' · '}
@@ -144,7 +144,7 @@ function FormQuestion({ question }: { question: Question }): JSX.Element {
             <button type="submit" class="primary" disabled={busy}>
               {busy ? 'Sending…' : 'Send answer'}
             </button>
-            <Refusals question={question} busy={busy} />
+            <RefuseButtons question={question} busy={busy} />
           </>
         )}
       </SchemaForm>

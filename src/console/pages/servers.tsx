@@ -8,16 +8,16 @@ import { hrefOf, serverHref } from '../route.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
 import { epoch, problem, readServers, servers } from '../state/live.ts';
-import { byName, findServer, serverKey } from '../state/server-key.ts';
+import { byName, findServerByName, serverKey } from '../state/server-key.ts';
 import { go, route } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Split } from '../ui/split.tsx';
 import { Avatar, Command, Empty, Facts, Notice, Pill, Remaining, Section } from '../ui/parts.tsx';
 import { get, messageOf, post } from '../wire/api.ts';
 import type { LogLine, Server } from '../../lib/api-items.ts';
-import { Account } from './account.tsx';
+import { AccountActions } from './account-actions.tsx';
 import { DemoHint } from './demo-hint.tsx';
-import { Trouble, Unread } from './trouble.tsx';
+import { ProblemNotice, Unread } from './problem-notice.tsx';
 import { Tools } from './tools.tsx';
 import { SERVER_STATE } from './words.ts';
 
@@ -35,7 +35,7 @@ export function Servers(): JSX.Element {
       aside={all.length > 0 && <span class="muted">{all.length}</span>}
       list={
         problem.get() !== undefined && all.length === 0 ? (
-          <Trouble />
+          <ProblemNotice />
         ) : all.length === 0 ? (
           <Empty icon="servers" title="No servers yet">
             <p>Add servers to the config file, or import the servers of your clients:</p>
@@ -73,7 +73,7 @@ function useServer(
   principal: string | undefined,
 ): { server: Server | undefined; problem: string | undefined } {
   const [problem, setProblem] = useState<string>();
-  const server = name === undefined ? undefined : findServer(servers, name, principal);
+  const server = name === undefined ? undefined : findServerByName(servers, name, principal);
   useEffect(() => {
     if (name === undefined) return;
     const read = async (): Promise<void> => {
@@ -155,7 +155,7 @@ function ServerView({
           A client of {server.principal} added this server. Only {server.principal} can connect to it and run its tools.
         </Notice>
       )}
-      {server.principal === undefined && server.transport === 'http' && <Account server={server} />}
+      {server.principal === undefined && server.transport === 'http' && <AccountActions server={server} />}
       <Tools server={server} opened={tool} />
       {typeof server.instructions === 'string' && server.instructions !== '' && (
         <Section title="Instructions">

@@ -8,7 +8,7 @@ import { hrefOf } from '../route.ts';
 import { useWatched } from '../state/collection.ts';
 import { moreSessions, phase, problem, readMoreSessions, readSessions, sessions } from '../state/live.ts';
 import { Ago, Avatar, Command, Empty, Pill } from '../ui/parts.tsx';
-import { Trouble } from './trouble.tsx';
+import { ProblemNotice } from './problem-notice.tsx';
 import type { Session } from '../../lib/api-items.ts';
 import { SESSION_STATE } from './words.ts';
 
@@ -27,7 +27,7 @@ export function Sessions(): JSX.Element {
         <h1 tabIndex={-1}>Sessions</h1>
         <span class="muted">{plural(all.filter(({ connected }) => connected).length, 'client')} connected</span>
       </header>
-      <Trouble />
+      <ProblemNotice />
       {all.length > 0 ? <Table items={all} /> : problem.get() === undefined && <Nothing />}
       {all.some(({ state }) => state === 'dormant') && (
         <p class="help page-note">Dormant sessions are stored and continue when their client returns.</p>

@@ -14,8 +14,8 @@ import { Avatar, Empty, Notice, Pill } from '../ui/parts.tsx';
 import { get, messageOf } from '../wire/api.ts';
 import type { Call, Page, Summary } from '../../lib/api-items.ts';
 import { DemoHint } from './demo-hint.tsx';
-import { isCrowded, isSummary, lanesOf, ticksOf, timesOf, type Bar, type Lane, type Window } from './lanes.ts';
-import { Unread } from './trouble.tsx';
+import { isCrowded, isSummary, lanesOf, ticksOf, timesOf, type Bar, type ServerLane, type Window } from './lanes.ts';
+import { Unread } from './problem-notice.tsx';
 import { callStatus } from './words.ts';
 
 const MINUTE = 60_000;
@@ -127,7 +127,7 @@ function useHistory(): History {
   return { problem, isPartial };
 }
 
-function Bars({ lanes, window }: { lanes: Lane[]; window: Window }): JSX.Element {
+function Bars({ lanes, window }: { lanes: ServerLane[]; window: Window }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const percent = (at: number): string => `${((at - window.from) / (window.to - window.from)) * 100}%`;
   const first = lanes[0]?.bars.at(-1)?.id;

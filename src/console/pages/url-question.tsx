@@ -9,7 +9,7 @@ import { Notice } from '../ui/parts.tsx';
 import { Icon } from '../ui/icons.tsx';
 import type { Question } from '../../lib/api-items.ts';
 import { sendAnswer } from './answer.ts';
-import { Refusals } from './refusals.tsx';
+import { RefuseButtons } from './refuse-buttons.tsx';
 
 export function UrlQuestion({ question }: { question: Question }): JSX.Element {
   const [busy, setBusy] = useState(false);
@@ -29,7 +29,7 @@ export function UrlQuestion({ question }: { question: Question }): JSX.Element {
           The server wants to open an address that is not a web page. It is not opened: <code>{address}</code>
         </Notice>
         <div class="actions">
-          <Refusals question={question} busy={busy} />
+          <RefuseButtons question={question} busy={busy} />
         </div>
       </>
     );
@@ -54,7 +54,7 @@ export function UrlQuestion({ question }: { question: Question }): JSX.Element {
         <button type="button" class="primary" disabled={busy} onClick={() => void open(url)}>
           <Icon name="out" /> Agree and open {url.host}
         </button>
-        <Refusals question={question} busy={busy} />
+        <RefuseButtons question={question} busy={busy} />
       </div>
     </>
   );

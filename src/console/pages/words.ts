@@ -90,7 +90,7 @@ function lastMessage({ messages }: Record<string, unknown>): string {
   return isObject(last) ? cleanLine(String(last['text']).slice(0, 400)) : '';
 }
 
-export function kindOf({ kind, mode, approval, signIn }: Question): string {
+export function questionKind({ kind, mode, approval, signIn }: Question): string {
   if (signIn === true) return 'Sign-in';
   if (approval !== undefined) return 'Approval';
   if (kind === 'sampling') return 'Model request';

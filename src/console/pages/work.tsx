@@ -9,11 +9,11 @@ import { useCalls, type CallFilter } from '../state/calls.ts';
 import { route, show } from '../state/route.ts';
 import { List } from '../ui/list.tsx';
 import { Search, Split, Tabs } from '../ui/split.tsx';
-import { Ago, Avatar, Elapsed, Empty, Pill, Progress } from '../ui/parts.tsx';
+import { Ago, Avatar, Elapsed, Empty, Pill, ProgressBar } from '../ui/parts.tsx';
 import type { Call } from '../../lib/api-items.ts';
 import { CallView, fraction, useCall } from './call.tsx';
 import { DemoHint } from './demo-hint.tsx';
-import { Unread } from './trouble.tsx';
+import { Unread } from './problem-notice.tsx';
 import { callStatus } from './words.ts';
 
 type Which = 'all' | 'running' | 'ended' | 'failed';
@@ -173,7 +173,7 @@ function CallRow({ call }: { call: Call }): JSX.Element {
           <span class="light note">{message}</span>
         </span>
         {call.status === 'running' && fraction(call) !== undefined && (
-          <Progress value={fraction(call)} label={`Progress of ${call.tool}`} />
+          <ProgressBar value={fraction(call)} label={`Progress of ${call.tool}`} />
         )}
       </span>
     </>

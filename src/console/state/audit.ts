@@ -7,7 +7,7 @@ import { onTick } from './tick.ts';
 import { get, messageOf } from '../wire/api.ts';
 import type { AuditLine, Page } from '../../lib/api-items.ts';
 
-export interface AuditFilter {
+export interface AuditPageFilter {
   kind?: string | undefined;
   server?: string | undefined;
   text?: string | undefined;
@@ -39,7 +39,7 @@ const EVERY = 2;
 /** A page that is open for days must not grow with everything that happens. */
 const MOST_KEPT = 2000;
 
-export function useAudit(filter: AuditFilter): FoundLines {
+export function useAudit(filter: AuditPageFilter): FoundLines {
   useWatched(epoch);
   const key = JSON.stringify([filter, epoch.get()]);
   const [state, setState] = useState<State>();

@@ -7,9 +7,9 @@ import { forgetDrafts } from './drafts.ts';
 import { forgetOldest } from './forget.ts';
 import { route, show } from './route.ts';
 import { readRunning } from './running.ts';
-import { ApiError, dropRequests, get, messageOf, post, whenSignedOut, whenUnreachable } from '../wire/api.ts';
+import { RequestError, dropRequests, get, messageOf, post, whenSignedOut, whenUnreachable } from '../wire/api.ts';
 import { adoptPageKey, isPageKeyOld } from '../wire/page-key.ts';
-import { EventStream, type Link } from '../wire/stream.ts';
+import { EventStream, type StreamState } from '../wire/stream.ts';
 import { serverKey } from './server-key.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../../lib/api-items.ts';
 import { plural } from '../format.ts';
@@ -33,7 +33,7 @@ export interface IssuerChoice {
 }
 
 export const phase = new Value<Phase>({ name: 'starting' });
-export const link = new Value<Link>({ state: 'connecting' });
+export const streamState = new Value<StreamState>({ state: 'connecting' });
 export const questions = new Collection<Question>(({ id }) => id, ['params', 'arguments', 'secret']);
 export const calls = new Collection<Call>(({ id }) => id, ['arguments', 'result', 'questions']);
 export const summaries = new Collection<Summary>(({ id }) => id);
@@ -166,7 +166,7 @@ function follow(): void {
     counting = setInterval(() => void countOpenQuestions(), COUNT_MS);
     return;
   }
-  stream = new EventStream({ onEvent, onLink, onOpen, onSignedOut: refused });
+  stream = new EventStream({ onEvent, onState, onOpen, onSignedOut: refused });
   stream.start();
 }
 
@@ -191,9 +191,9 @@ for (const event of ['online', 'focus']) {
 }
 globalThis.addEventListener?.('visibilitychange', follow);
 
-function onLink(now: Link): void {
-  const before = link.get();
-  link.set(now);
+function onState(now: StreamState): void {
+  const before = streamState.get();
+  streamState.set(now);
   if (now.state === 'lost' && before.state === 'live') announce('Connection to the gateway lost. Reconnecting.');
   if (now.state === 'live' && before.state === 'lost') announce('Connected to the gateway again.');
 }
@@ -324,7 +324,7 @@ async function readOpenQuestions(): Promise<void> {
 async function readEnded(ended: readonly Question[]): Promise<void> {
   const latest = ended.toSorted((a, b) => b.createdAt - a.createdAt);
   for (const { id } of latest.slice(ENDED_READ)) questions.delete(id);
-  await Promise.all(latest.slice(0, ENDED_READ).map(readQuestion));
+  await Promise.all(latest.slice(0, ENDED_READ).map(fetchQuestion));
 }
 
 /** The open questions have been read. */
@@ -366,13 +366,13 @@ function setOpenCount(total: number | undefined): void {
 export const openCount = (): number => Math.max(0, openQuestions().length + unlisted.get());
 
 /** Returns whether it could be read. */
-export async function readQuestion({ id }: { id: string }): Promise<boolean> {
+export async function fetchQuestion({ id }: { id: string }): Promise<boolean> {
   try {
     questions.put(await get<Question>(`/api/v1/questions/${encodeURIComponent(id)}`));
     return true;
   } catch (error) {
     // If the gateway cannot be reached, what is known may still be true.
-    if (error instanceof ApiError && error.status === 404) questions.delete(id);
+    if (error instanceof RequestError && error.status === 404) questions.delete(id);
     return false;
   }
 }

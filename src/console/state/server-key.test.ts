@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Server } from '../../lib/api-items.ts';
 import { Collection } from './collection.ts';
-import { findServer, serverKey, serverOf } from './server-key.ts';
+import { findServerByName, serverKey, serverOf } from './server-key.ts';
 
 const server = (name: string, principal?: string): Server => ({
   name,
@@ -18,11 +18,11 @@ servers.putAll([mine, hers, his]);
 
 test('W-5: servers of one name of two principals are two items, and a link names one of them', () => {
   expect(servers.size).toBe(3);
-  expect(findServer(servers, 'x', undefined)).toEqual(mine);
-  expect(findServer(servers, 'x', 'ann')).toEqual(hers);
-  expect(findServer(servers, 'x', 'bob')).toBeUndefined();
+  expect(findServerByName(servers, 'x', undefined)).toEqual(mine);
+  expect(findServerByName(servers, 'x', 'ann')).toEqual(hers);
+  expect(findServerByName(servers, 'x', 'bob')).toBeUndefined();
   // A link without the principal finds the only server of that name.
-  expect(findServer(servers, 'y', undefined)).toEqual(his);
+  expect(findServerByName(servers, 'y', undefined)).toEqual(his);
 });
 
 test('W-5: a call leads to the server of its principal', () => {

@@ -19,7 +19,7 @@ interface Servers {
 }
 
 /** The server that a link names; without a principal, the person's own one comes first. */
-export function findServer(servers: Servers, name: string, principal: string | undefined): Server | undefined {
+export function findServerByName(servers: Servers, name: string, principal: string | undefined): Server | undefined {
   const own = servers.get(serverKey({ name, ...(principal !== undefined && { principal }) }));
   return own ?? (principal === undefined ? servers.all().find((server) => server.name === name) : undefined);
 }

@@ -117,7 +117,7 @@ export function Facts({ items }: { items: [string, ComponentChildren][] }): JSX.
   );
 }
 
-export function Progress({ value, label }: { value: number | undefined; label: string }): JSX.Element {
+export function ProgressBar({ value, label }: { value: number | undefined; label: string }): JSX.Element {
   return value === undefined ? (
     <progress class="bar" aria-label={label} />
   ) : (

@@ -6,7 +6,7 @@ import { sentence } from '../sentence.ts';
 import { forgetPageKey, keepPageKey, pageKey, pageKeyHeader } from './page-key.ts';
 import type { Json, Question } from '../../lib/api-items.ts';
 
-export class ApiError extends Error {
+export class RequestError extends Error {
   /** 0 if the gateway could not be reached. */
   readonly status: number;
   readonly code: string;
@@ -79,7 +79,7 @@ async function request<T>(path: string, init: RequestInit): Promise<T> {
   } catch {
     if (isOutdated()) return never();
     onUnreachable();
-    throw new ApiError(0, UNREACHABLE);
+    throw new RequestError(0, UNREACHABLE);
   }
   if (isOutdated()) return never();
   const body = parsed(text);
@@ -89,7 +89,7 @@ async function request<T>(path: string, init: RequestInit): Promise<T> {
     return body as T;
   }
   if (response.status === 401 && path.startsWith(API)) onSignedOut();
-  throw new ApiError(response.status, body);
+  throw new RequestError(response.status, body);
 }
 
 function parsed(text: string): unknown {

@@ -5,7 +5,7 @@ import { parseExact } from '../../lib/exact-json.ts';
 import { API } from './api.ts';
 import { pageKeyHeader } from './page-key.ts';
 
-export type Link =
+export type StreamState =
   | { state: 'connecting' }
   | { state: 'live' }
   /** Since when, and when the next attempt is made. */
@@ -13,7 +13,7 @@ export type Link =
 
 export interface StreamListener {
   onEvent(type: string, item: unknown): void;
-  onLink(link: Link): void;
+  onState(state: StreamState): void;
   /** The stream is open; `resumed` if it continues where the last one ended. */
   onOpen(resumed: boolean): void;
   onSignedOut(): void;
@@ -37,7 +37,7 @@ export class EventStream {
   }
 
   start(): void {
-    this.#listener.onLink({ state: 'connecting' });
+    this.#listener.onState({ state: 'connecting' });
     void this.#read();
   }
 
@@ -82,7 +82,7 @@ export class EventStream {
     const resumed = this.#lastId !== undefined;
     this.#failures = 0;
     this.#lostSince = undefined;
-    this.#listener.onLink({ state: 'live' });
+    this.#listener.onState({ state: 'live' });
     this.#listener.onOpen(resumed);
     const parser = createParser({
       onEvent: ({ id, event, data }) => {
@@ -110,7 +110,7 @@ export class EventStream {
     const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures) * (0.8 + Math.random() * 0.4);
     this.#failures += 1;
     this.#lostSince ??= Date.now();
-    this.#listener.onLink({ state: 'lost', since: this.#lostSince, retryAt: Date.now() + pause });
+    this.#listener.onState({ state: 'lost', since: this.#lostSince, retryAt: Date.now() + pause });
     this.#timer = setTimeout(() => void this.#read(), pause);
   }
 }

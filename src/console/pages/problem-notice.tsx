@@ -2,13 +2,13 @@
 
 import type { JSX } from 'preact';
 import { useWatched } from '../state/collection.ts';
-import { link, problem, readAgain } from '../state/live.ts';
+import { streamState, problem, readAgain } from '../state/live.ts';
 import { Notice } from '../ui/parts.tsx';
 
-export function Trouble(): JSX.Element | null {
-  useWatched(problem, link);
+export function ProblemNotice(): JSX.Element | null {
+  useWatched(problem, streamState);
   const text = problem.get();
-  if (text === undefined || link.get().state === 'lost') return null;
+  if (text === undefined || streamState.get().state === 'lost') return null;
   return (
     <div class="trouble">
       <Notice tone="warn">
@@ -24,6 +24,6 @@ export function Trouble(): JSX.Element | null {
 }
 
 export function Unread({ problem: text }: { problem: string | undefined }): JSX.Element | null {
-  useWatched(link);
-  return text === undefined || link.get().state === 'lost' ? null : <Notice tone="warn">{text}</Notice>;
+  useWatched(streamState);
+  return text === undefined || streamState.get().state === 'lost' ? null : <Notice tone="warn">{text}</Notice>;
 }

@@ -2,20 +2,20 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Account as ServerAccount, NeededSignIn, Server } from '../../lib/api-items.ts';
+import type { Account, NeededSignIn, Server } from '../../lib/api-items.ts';
 import { hostOf } from '../../lib/host-of.ts';
 import { note } from '../state/announce.ts';
 import { epoch, phase } from '../state/live.ts';
 import { get, messageOf, post } from '../wire/api.ts';
 
-export function Account({ server }: { server: Server }): JSX.Element | null {
-  const [account, setAccount] = useState<ServerAccount>();
+export function AccountActions({ server }: { server: Server }): JSX.Element | null {
+  const [account, setAccount] = useState<Account>();
   const [busy, setBusy] = useState(false);
   const read = async (): Promise<void> => {
-    const { items } = await get<{ items: ServerAccount[] }>('/api/v1/accounts');
+    const { items } = await get<{ items: Account[] }>('/api/v1/accounts');
     const now = phase.get();
     const own = now.name === 'ready' ? now.me.principal : undefined;
-    const isOwn = (each: ServerAccount): boolean => each.principal === own || each.principal === '*';
+    const isOwn = (each: Account): boolean => each.principal === own || each.principal === '*';
     setAccount(items.find((each) => each.server === server.name && isOwn(each)));
   };
   useEffect(() => {

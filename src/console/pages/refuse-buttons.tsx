@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import type { Question } from '../../lib/api-items.ts';
 import { sendAnswer } from './answer.ts';
 
-export function Refusals({ question, busy }: { question: Question; busy: boolean }): JSX.Element {
+export function RefuseButtons({ question, busy }: { question: Question; busy: boolean }): JSX.Element {
   const send = (action: string): void => void sendAnswer(question, { action });
   return (
     <>

@@ -6,7 +6,7 @@ import { useTick } from '../state/tick.ts';
 import type { Call } from '../../lib/api-items.ts';
 import { callStatus } from './words.ts';
 
-export function Span({ call }: { call: Call }): JSX.Element {
+export function CallSpan({ call }: { call: Call }): JSX.Element {
   useTick(1, call.endedAt === undefined);
   const { startedAt, waits } = call;
   const end = call.endedAt ?? Date.now();
