@@ -15,7 +15,7 @@ import type { SignInPages, SignInPagesParts } from '../oauth/sign-in-pages.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Console, ConsoleSettings } from '../console/console.ts';
 import type { Person } from '../console/person.ts';
-import type { Work } from '../console/work/work.ts';
+import type { ConsoleWork } from '../console/work/work.ts';
 import { ALL_SERVERS, findGroup } from '../../core/groups.ts';
 import { directView, groupView, type DirectView, type HubView, type View } from '../../core/session/kind.ts';
 import { idOf } from '../message.ts';
@@ -165,7 +165,7 @@ export class HttpListener {
   /** A console request of a person at another gateway. */
   async #doForNeighbour(person: Person, work: unknown): Promise<unknown> {
     const { tellNeighbour } = await import('../console/work/anywhere.ts');
-    return tellNeighbour(this.#gateway, person, work as Work);
+    return tellNeighbour(this.#gateway, person, work as ConsoleWork);
   }
 
   /** Accepts no new connections. Requests that are open can finish. */

@@ -9,7 +9,7 @@ import { isObject } from '../../../lib/values.ts';
 import { ApiError, apiErrorOf } from '../api-error.ts';
 import type { Person } from '../person.ts';
 import { doHere } from './here.ts';
-import type { Action, Look, Work } from './work.ts';
+import type { Action, ConsoleQuery, ConsoleWork } from './work.ts';
 
 /** The delay before retrying to reach the owner of a session, or to take the session over. */
 const RETRY_MS = 250;
@@ -58,7 +58,7 @@ async function askOwner(
 }
 
 /** The data of this gateway and of all others that answer. */
-export async function lookEverywhere(gateway: Gateway, person: Person, work: Look): Promise<unknown[]> {
+export async function lookEverywhere(gateway: Gateway, person: Person, work: ConsoleQuery): Promise<unknown[]> {
   const { neighbourhood, log } = gateway;
   if (neighbourhood === undefined) return [await doHere(gateway, person, work)];
   const { principal, operator, facts } = person;
@@ -76,7 +76,7 @@ export async function lookEverywhere(gateway: Gateway, person: Person, work: Loo
 }
 
 /** Answers another gateway. */
-export async function tellNeighbour(gateway: Gateway, person: Person, work: Work): Promise<Told> {
+export async function tellNeighbour(gateway: Gateway, person: Person, work: ConsoleWork): Promise<Told> {
   try {
     return { done: await doHere(gateway, person, work) };
   } catch (error) {

@@ -9,10 +9,10 @@ import { demoHere } from './demo.ts';
 import { removeHere } from './remove.ts';
 import { resultHere } from './result.ts';
 import { connectHere, tryHere } from './try-tool.ts';
-import type { Work } from './work.ts';
+import type { ConsoleWork } from './work.ts';
 
 /** Performs an action at this gateway; throws `OwnedElsewhere` if another one owns the session. */
-export async function doHere(gateway: Gateway, person: Person, work: Work): Promise<unknown> {
+export async function doHere(gateway: Gateway, person: Person, work: ConsoleWork): Promise<unknown> {
   switch (work.do) {
     case 'answer':
       return answerHere(gateway, person, work);

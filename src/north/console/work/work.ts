@@ -75,9 +75,9 @@ export type Action =
   | ResultWork;
 
 /** Queries for sessions and their server connections. */
-export type Look =
+export type ConsoleQuery =
   | { do: 'servers' }
   | { do: 'server'; server: string; principal?: string | undefined }
   | { do: 'sessions' };
 
-export type Work = Action | Look;
+export type ConsoleWork = Action | ConsoleQuery;
