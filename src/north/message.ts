@@ -49,7 +49,7 @@ export function isRequest(message: Message): message is RequestMessage {
 }
 
 /** Whether a body is a single response. */
-export function isAnswer(body: unknown): body is ResultMessage | ErrorMessage {
+export function isResponse(body: unknown): body is ResultMessage | ErrorMessage {
   return isObject(body) && !('method' in body);
 }
 

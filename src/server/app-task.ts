@@ -1,7 +1,7 @@
 import { LEAVE_RUNNING, type CallOutcome, type ConnectionSink, type OutgoingCall } from '../core/ports/connection.ts';
 import type { Interaction } from '../core/interaction/interaction.ts';
 import { hasEnded, type EndedTask } from '../core/task/task.ts';
-import { taskView } from '../core/task/view.ts';
+import { protocolTask } from '../core/task/protocol-task.ts';
 import { messageOf } from '../lib/log.ts';
 import { rpcFailure, RpcError } from '../lib/rpc-error.ts';
 import { sendQuestion, type Capabilities } from './client-question.ts';
@@ -36,9 +36,9 @@ export async function followAppTask(
     }
   };
   const stopWatching = tasks.watch((task) => {
-    if (task.id === taskId) call.onTask(taskView(task));
+    if (task.id === taskId) call.onTask(protocolTask(task));
   });
-  call.onTask(taskView(begun));
+  call.onTask(protocolTask(begun));
   const unregister = tasks.register(taskId, (question, over) => {
     void passOn(question, over);
     return true;

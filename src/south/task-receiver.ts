@@ -11,7 +11,7 @@ import {
   type TaskEvent,
   errorOfTask,
 } from '../core/task/task.ts';
-import { taskView } from '../core/task/view.ts';
+import { protocolTask } from '../core/task/protocol-task.ts';
 import { nearestNumber } from '../lib/exact-json.ts';
 import { messageOf } from '../lib/log.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -245,7 +245,7 @@ function cursorAfter(place: number): string {
 function shown(task: Task): ServerTask {
   const isFailure = hasEnded(task) && task.status !== 'completed';
   return {
-    ...taskView(task),
+    ...protocolTask(task),
     ...(isFailure && { statusMessage: failureOf(task).message }),
     pollInterval: POLL_MS,
   };

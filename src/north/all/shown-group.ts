@@ -14,7 +14,7 @@ import { within } from '../../lib/timers.ts';
 import { isObject, quotable } from '../../lib/values.ts';
 import { setLogLevel } from '../direct/log-level.ts';
 import { asOfItsVersion, CORE_TASKS, serverInfo } from '../direct/shown-server.ts';
-import type { Notification, Shown, Target, Targets } from '../direct/shown.ts';
+import type { ServerNotification, Shown, RoutedRequest, RoutedRequests } from '../direct/shown.ts';
 import { HUB_INFO } from '../hub-endpoint.ts';
 import { TASKS_EXPLAINED } from '../hub/about.ts';
 import { keep } from '../kept-results.ts';
@@ -143,7 +143,7 @@ export class ShownGroup implements Shown {
     return method === 'notifications/progress' ? [] : this.#session.shown;
   }
 
-  fromServer(server: string, method: string, params: Params | undefined): readonly Notification[] {
+  fromServer(server: string, method: string, params: Params | undefined): readonly ServerNotification[] {
     switch (method) {
       case 'notifications/message': {
         const logger = params?.['logger'];
@@ -191,7 +191,7 @@ export class ShownGroup implements Shown {
     return given.length === 0 ? [this.#shownUri(server, uri)] : given.map(([address]) => address);
   }
 
-  async route(method: string, params: Params): Promise<Targets> {
+  async route(method: string, params: Params): Promise<RoutedRequests> {
     switch (method) {
       case 'tools/call':
         return this.#named('tools', params);
@@ -271,7 +271,7 @@ export class ShownGroup implements Shown {
     setLogLevel(connection, level).catch(() => {});
   }
 
-  async #named(list: 'tools' | 'prompts', params: Params): Promise<Targets> {
+  async #named(list: 'tools' | 'prompts', params: Params): Promise<RoutedRequests> {
     const { name } = params;
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'name' must be a string");
     const { server, id } = await this.#entry(list, name);
@@ -308,11 +308,11 @@ export class ShownGroup implements Shown {
   async #resource(
     params: Params,
     find: (uri: string) => Promise<Pick<GroupEntry, 'server' | 'id'>[]>,
-  ): Promise<Targets> {
+  ): Promise<RoutedRequests> {
     const { uri } = params;
     if (typeof uri !== 'string') throw new RpcError(INVALID_PARAMS, "Invalid params: 'uri' must be a string");
     const found = await find(uri);
-    const targets = found.map(({ server, id }): Target => ({
+    const targets = found.map(({ server, id }): RoutedRequest => ({
       server,
       params: { ...params, uri: id },
       translate: (result) => withShownUri(result, id, uri),
@@ -350,7 +350,7 @@ export class ShownGroup implements Shown {
     });
   }
 
-  async #completion(params: Params): Promise<Targets> {
+  async #completion(params: Params): Promise<RoutedRequests> {
     const ref = isObject(params['ref']) ? params['ref'] : {};
     const { name, uri } = ref;
     if (typeof name === 'string') {

@@ -10,7 +10,7 @@ import type { Params } from '../message.ts';
 import type { LegacyViewParts, LegacyRequest } from './legacy-request.ts';
 import { ttlOf, type LegacyTasks } from './legacy-tasks.ts';
 import type { LegacyTools } from './legacy-tools.ts';
-import type { Target } from './shown.ts';
+import type { RoutedRequest } from './shown.ts';
 import { wantsAgain } from './meta.ts';
 import { errorOf, resultOf, withoutResultType } from './outcome.ts';
 import { earlierRun, markTakenOver } from './take-over.ts';
@@ -33,7 +33,7 @@ export interface LegacyCallParts extends LegacyViewParts {
 }
 
 /** Avoids awaits: the fast path of a call to one server. */
-export function call(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
+export function handleLegacyCall(parts: LegacyCallParts, request: LegacyRequest, params: Params): Promise<Reply> {
   const targets = parts.shown.route('tools/call', params);
   return targets instanceof Promise
     ? targets.then(([target]) => callAt(target, parts, request, params))
@@ -42,7 +42,7 @@ export function call(parts: LegacyCallParts, request: LegacyRequest, params: Par
 
 /** Makes a call, or takes over an identical call that the client abandoned. */
 function callAt(
-  { server, params: own }: Target,
+  { server, params: own }: RoutedRequest,
   parts: LegacyCallParts,
   request: LegacyRequest,
   params: Params,

@@ -8,7 +8,7 @@ import type { LegacyViewParts, LegacyRequest } from './legacy-request.ts';
 import { isLevel } from '../../lib/levels.ts';
 import { passedOnMeta } from './meta.ts';
 import { wireError, withoutResultType } from './outcome.ts';
-import { sendTo, type Target } from './shown.ts';
+import { sendTo, type RoutedRequest } from './shown.ts';
 
 /** Sent only to legacy servers. */
 const SESSION_NOTIFICATIONS = new Set(['notifications/roots/list_changed', 'notifications/progress']);
@@ -61,7 +61,7 @@ export class LegacyRelay {
   async #send(
     request: LegacyRequest,
     method: string,
-    { server, params, translate = unchanged }: Target,
+    { server, params, translate = unchanged }: RoutedRequest,
   ): Promise<Params> {
     const { session } = this.#parts;
     const { interactions, connections } = session;
@@ -103,7 +103,7 @@ export class LegacyRelay {
     // The server reports the mistake.
     if (typeof uri !== 'string') return this.pass(request, method, params);
     const { session, shown } = this.#parts;
-    const change = async ({ server, params: own }: Target): Promise<Params> => {
+    const change = async ({ server, params: own }: RoutedRequest): Promise<Params> => {
       const address = String(own['uri']);
       try {
         if (method === 'resources/subscribe') {

@@ -3,7 +3,7 @@ import { METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { withinLimits } from '../carrier.ts';
 import type { ClientRequest } from '../client-request.ts';
 import { passOn, replyWhenStored, report, type Reply } from '../commit-gate.ts';
-import { call, type LegacyCallParts } from './legacy-calls.ts';
+import { handleLegacyCall, type LegacyCallParts } from './legacy-calls.ts';
 import { LegacyResponder } from './legacy-responder.ts';
 import { LegacyRelay } from './legacy-relay.ts';
 import type { Params } from '../message.ts';
@@ -101,7 +101,9 @@ export class LegacyView {
 
   #call(request: LegacyRequest, params: Params): Promise<Reply> | Reply {
     const { helpers, asking } = this.#parts;
-    return helpers?.has(params['name']) ? helpers.call(params, asking(request)) : call(this.#parts, request, params);
+    return helpers?.has(params['name'])
+      ? helpers.call(params, asking(request))
+      : handleLegacyCall(this.#parts, request, params);
   }
 
   async #handle(request: LegacyRequest, method: string, params: Params): Promise<Reply> {

@@ -30,7 +30,7 @@ interface ListeningParts {
  * Reports changes of lists, resources and tasks to a modern client for as long as it listens. Resolves,
  * once the subscription is acknowledged, with the function that ends it.
  */
-export async function listen(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
+export async function openSubscription(parts: ListeningParts, { notifications: wanted }: Params): Promise<() => void> {
   const { session, shown, clientState, client, id, send } = parts;
   const filter = isObject(wanted) ? wanted : {};
   const taskIds = texts(filter['taskIds']);

@@ -9,7 +9,7 @@ import { RpcError } from '../../lib/rpc-error.ts';
 import type { ClientRequest } from '../client-request.ts';
 import { replyWhenStored } from '../commit-gate.ts';
 import { Exchange } from '../exchange.ts';
-import { call } from './modern-call.ts';
+import { handleModernCall } from './modern-call.ts';
 import { ModernClientState } from './modern-client-state.ts';
 import { relay } from './modern-relay.ts';
 import { ModernRequest } from './modern-request.ts';
@@ -56,7 +56,7 @@ async function setUp(traits = SCRIPTED_INFO.traits) {
     return new ModernRequest(parts, { server: 'one', info }, { request: received, client, state, answers });
   };
   const send = (sent: Sent = {}): Promise<Params> =>
-    replyWhenStored(session, () => call(request(sent), sent.params ?? { name: 'work', arguments: {} }));
+    replyWhenStored(session, () => handleModernCall(request(sent), sent.params ?? { name: 'work', arguments: {} }));
   const pass = (method: string, sent: Sent = {}): Promise<Params> =>
     replyWhenStored(session, () => relay(request(sent), method, sent.params ?? {}));
   return { ...core, session, send, pass, server: backends.last };

@@ -22,7 +22,7 @@ import { deliverResult, deliverTask } from '../delivery.ts';
 const KNOWN_PARAMS = new Set(['name', 'arguments', '_meta']);
 
 /** Makes a call or continues one: its next round, or an identical call that the client abandoned. */
-export function call(request: ModernRequest, params: Params): Promise<Reply> {
+export function handleModernCall(request: ModernRequest, params: Params): Promise<Reply> {
   const { gateway, session } = request.parts;
   const { server, client } = request;
   const { name: tool, arguments: sent } = params;

@@ -6,7 +6,7 @@ import { InputKeys } from '../mrtr/input-keys.ts';
 import type { Params } from '../message.ts';
 import { HeldRequests } from './held-requests.ts';
 import { includes, isLevel } from '../../lib/levels.ts';
-import { sendTo, type Notification, type Recipient, type Shown } from './shown.ts';
+import { sendTo, type ServerNotification, type Recipient, type Shown } from './shown.ts';
 import { setLogLevel } from './log-level.ts';
 import { detailedTask } from './task-views.ts';
 
@@ -118,7 +118,7 @@ export class ModernClientState {
     }
   }
 
-  #onNotification(server: string, { method, params }: Notification, relatedRequest: RelatedRequest): void {
+  #onNotification(server: string, { method, params }: ServerNotification, relatedRequest: RelatedRequest): void {
     if (NOT_PASSED_ON.test(method)) return;
     const isLog = method === 'notifications/message';
     const wants = ({ level }: Open): boolean => !isLog || (level !== undefined && includes(level, params?.['level']));

@@ -10,11 +10,11 @@ import { requireTasks } from '../modern-client.ts';
 import { observed } from '../observed.ts';
 import { bindState, boundStateIn, type BoundState } from '../mrtr/request-state.ts';
 import type { ModernCall, ModernEndpoint } from '../modern/endpoint.ts';
-import { call } from './modern-call.ts';
+import { handleModernCall } from './modern-call.ts';
 import { relay } from './modern-relay.ts';
 import { ModernRequest, type ModernViewParts } from './modern-request.ts';
 import { wireError } from './outcome.ts';
-import { sendTo, type Target, type Targets } from './shown.ts';
+import { sendTo, type RoutedRequest, type RoutedRequests } from './shown.ts';
 
 /** Shows one server, or several as one, to a client without sessions. */
 export function modernView(parts: ModernViewParts): ModernEndpoint {
@@ -79,14 +79,14 @@ function forward(parts: ModernViewParts, received: ModernCall): Promise<Reply> {
     : sendToTargets(parts, received, targets);
 }
 
-function sendToTargets(parts: ModernViewParts, received: ModernCall, targets: Targets): Promise<Reply> {
+function sendToTargets(parts: ModernViewParts, received: ModernCall, targets: RoutedRequests): Promise<Reply> {
   const [only, ...others] = targets;
   const bound = boundStateIn(parts.session.key, received.state);
   if (others.length > 0 || bound !== undefined) return oneOfSeveral(parts, received, targets, bound);
   return sendToServer(parts, received, only);
 }
 
-function sendToServer(parts: ModernViewParts, received: ModernCall, target: Target): Promise<Reply> {
+function sendToServer(parts: ModernViewParts, received: ModernCall, target: RoutedRequest): Promise<Reply> {
   const { server } = target;
   const info = parts.shown.infoOf(server);
   return info instanceof Promise
@@ -94,9 +94,9 @@ function sendToServer(parts: ModernViewParts, received: ModernCall, target: Targ
     : send(new ModernRequest(parts, { server, info }, received), target);
 }
 
-function send(request: ModernRequest, { params, translate }: Target): Promise<Reply> {
+function send(request: ModernRequest, { params, translate }: RoutedRequest): Promise<Reply> {
   const { method } = request;
-  if (method === 'tools/call') return call(request, params);
+  if (method === 'tools/call') return handleModernCall(request, params);
   const replying = relay(request, method, params);
   if (translate === undefined) return replying;
   return replying.then((reply) => ({ ...reply, result: translate(reply.result) }));
@@ -109,7 +109,7 @@ function send(request: ModernRequest, { params, translate }: Target): Promise<Re
 async function oneOfSeveral(
   parts: ModernViewParts,
   received: ModernCall,
-  targets: Targets,
+  targets: RoutedRequests,
   bound: BoundState | undefined,
 ): Promise<Reply> {
   const { session } = parts;

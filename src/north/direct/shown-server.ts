@@ -9,7 +9,7 @@ import { withoutMeta } from '../../lib/meta.ts';
 import { isObject } from '../../lib/values.ts';
 import { LATEST_WITH_SESSIONS, SERVER_INFO_KEY, TASKS_EXTENSION } from '../../lib/protocol.ts';
 import type { Params } from '../message.ts';
-import type { Notification, Shown, Targets } from './shown.ts';
+import type { ServerNotification, Shown, RoutedRequests } from './shown.ts';
 
 /** The first version of the protocol that has tasks. */
 export const TASKS_SINCE = LATEST_WITH_SESSIONS;
@@ -63,7 +63,7 @@ export class ShownServer implements Shown {
     return undefined;
   }
 
-  route(_method: string, params: Params): Targets {
+  route(_method: string, params: Params): RoutedRequests {
     return [{ server: this.#name, params }];
   }
 
@@ -91,7 +91,7 @@ export class ShownServer implements Shown {
     return true;
   }
 
-  fromServer(_server: string, method: string, params: Params | undefined): readonly Notification[] {
+  fromServer(_server: string, method: string, params: Params | undefined): readonly ServerNotification[] {
     return [{ method, params }];
   }
 

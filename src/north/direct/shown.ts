@@ -11,7 +11,7 @@ export interface Recipient {
 }
 
 /** A request, translated for its server. */
-export interface Target {
+export interface RoutedRequest {
   server: string;
   params: Params;
   /** Translates the server's result for the client, if they differ. */
@@ -19,9 +19,9 @@ export interface Target {
 }
 
 /** A resource that is in no list may be on any server: each is asked until one has it. */
-export type Targets = readonly [Target, ...Target[]];
+export type RoutedRequests = readonly [RoutedRequest, ...RoutedRequest[]];
 
-export interface Notification {
+export interface ServerNotification {
   method: string;
   params: Params | undefined;
 }
@@ -40,7 +40,7 @@ export interface Shown {
   /** Answers requests that are not for a single server; `undefined` for others. */
   answer(method: string, params: Params): Promise<Params | undefined> | undefined;
   /** The server that a request is for. */
-  route(method: string, params: Params): Targets | Promise<Targets>;
+  route(method: string, params: Params): RoutedRequests | Promise<RoutedRequests>;
   /** The information of a server. */
   infoOf(server: string): ServerInfo | Promise<ServerInfo>;
   /** The name under which the client knows a server's tool. */
@@ -54,18 +54,18 @@ export interface Shown {
   /** The client no longer uses this URI; returns whether the subscription on the server can end. */
   unsubscribed(server: string, uri: string, given: string): boolean;
   /** A server's notification for the client: once for each URI that it subscribed with. */
-  fromServer(server: string, method: string, params: Params | undefined): readonly Notification[];
+  fromServer(server: string, method: string, params: Params | undefined): readonly ServerNotification[];
 }
 
 /**
  * Sends a request to its server, or to several in turn until one has the resource. Servers report in many ways that
  * they do not have it.
  */
-export function sendTo<T>(targets: Targets, send: (target: Target) => Promise<T>): Promise<T> {
+export function sendTo<T>(targets: RoutedRequests, send: (target: RoutedRequest) => Promise<T>): Promise<T> {
   return targets.length === 1 ? send(targets[0]) : sendToEach(targets, send);
 }
 
-async function sendToEach<T>(targets: Targets, send: (target: Target) => Promise<T>): Promise<T> {
+async function sendToEach<T>(targets: RoutedRequests, send: (target: RoutedRequest) => Promise<T>): Promise<T> {
   const failures: (Error & RpcFailure)[] = [];
   for (const target of targets) {
     try {

@@ -2,7 +2,7 @@
 
 import type { Interaction } from '../../core/interaction/interaction.ts';
 import { hasSucceeded, type Task } from '../../core/task/task.ts';
-import { taskView } from '../../core/task/view.ts';
+import { protocolTask } from '../../core/task/protocol-task.ts';
 import { inputRequests } from '../asking/asking.ts';
 
 /** The suggested poll interval; listening clients are notified sooner. */
@@ -11,12 +11,12 @@ const POLL_MS = 500;
 /** A task of the 2025-11-25 protocol, which counts a tool result that is an error as a failure. */
 export function coreTask(task: Task): Record<string, unknown> {
   const isError = task.status === 'completed' && !hasSucceeded(task);
-  return { ...taskView(task), ...(isError && { status: 'failed' }), pollInterval: POLL_MS };
+  return { ...protocolTask(task), ...(isError && { status: 'failed' }), pollInterval: POLL_MS };
 }
 
 /** A task of the 2026-07-28 extension. */
 export function extensionTask(task: Task): Record<string, unknown> {
-  const { ttl: ttlMs, ...view } = taskView(task);
+  const { ttl: ttlMs, ...view } = protocolTask(task);
   return { ...view, ttlMs, pollIntervalMs: POLL_MS };
 }
 

@@ -19,7 +19,7 @@ import { respondError, respondGatewayError } from '../http/response.ts';
 import { hubPeer } from '../hub-endpoint.ts';
 import type { Hub } from '../hub/hub.ts';
 import { whenStored } from '../commit-gate.ts';
-import { idOf, isAnswer, type ErrorMessage, type Message, type RequestId, type ResultMessage } from '../message.ts';
+import { idOf, isResponse, type ErrorMessage, type Message, type RequestId, type ResultMessage } from '../message.ts';
 import { lostRequest } from '../lost-request.ts';
 import type { ClientPeer } from '../peer.ts';
 import { clientRecord, understandsEmptyEvents } from './client.ts';
@@ -201,7 +201,7 @@ export class LegacySessions {
     served.session.access?.use(whom.facts);
     switch (req.method) {
       case 'POST':
-        if (isAnswer(body)) return this.#answered(served, res, body, whom);
+        if (isResponse(body)) return this.#answered(served, res, body, whom);
         served.transport.post(res, body as Message | Message[]);
         break;
       case 'GET':

@@ -10,7 +10,7 @@ import { metaOf } from '../../lib/meta.ts';
 import type { Addressed, ClientConnection } from '../http/addressed.ts';
 import { ClientRequest } from '../client-request.ts';
 import { HelperTools } from '../all/helper-tools.ts';
-import { listen } from '../direct/listening.ts';
+import { openSubscription } from '../direct/listening.ts';
 import { clientStateOf } from '../direct/modern-client-state.ts';
 import { clientIn, stateOf } from '../modern-client.ts';
 import { modernView } from '../direct/modern-view.ts';
@@ -257,7 +257,10 @@ export class ModernRequests {
     let stop: () => void;
     try {
       shown = await shownIn(this.#gateway, session, view);
-      stop = await listen({ session, shown, clientState: clientStateOf(session, shown), client, id, send }, params);
+      stop = await openSubscription(
+        { session, shown, clientState: clientStateOf(session, shown), client, id, send },
+        params,
+      );
     } catch (error) {
       if (error instanceof GatewayError || shown === undefined) throw error;
       const { code, message, data } = wireError(shown.label, error);

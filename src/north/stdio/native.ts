@@ -5,7 +5,7 @@ import { metaOf } from '../../lib/meta.ts';
 import { rpcFailure } from '../../lib/rpc-error.ts';
 import { refuseUnaskable } from '../asking/asking.ts';
 import { LegacyView } from '../direct/legacy-view.ts';
-import { listen } from '../direct/listening.ts';
+import { openSubscription } from '../direct/listening.ts';
 import { clientStateOf } from '../direct/modern-client-state.ts';
 import { modernView } from '../direct/modern-view.ts';
 import { wireError } from '../direct/outcome.ts';
@@ -37,8 +37,8 @@ export function nativeEndpoint({ gateway, session, carrier, view, hub, taskAfter
     hub !== undefined && session.hasHubTools ? new HelperTools(hub, session, true) : undefined;
   const listenTo = async ({ id, params = {} }: RequestMessage): Promise<void> => {
     const client = clientIn(metaOf(params));
-    const send: Parameters<typeof listen>[0]['send'] = (message) => carrier.send(message);
-    const stop = await listen({ session, shown: await shown(), clientState, client, id, send }, params);
+    const send: Parameters<typeof openSubscription>[0]['send'] = (message) => carrier.send(message);
+    const stop = await openSubscription({ session, shown: await shown(), clientState, client, id, send }, params);
     // The client may have cancelled it meanwhile.
     if (listening.has(id)) listening.set(id, stop);
     else stop();
