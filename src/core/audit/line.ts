@@ -12,7 +12,7 @@
  * docs/AUDIT.md describes the fields. Fields may be added; their meaning changes only with `AUDIT_VERSION`.
  */
 
-import type { AnsweredBy, CallStatus, CallView } from '../history/entry.ts';
+import type { AnsweredBy, CallStatus, CallViewKind } from '../history/entry.ts';
 import type { InteractionKind, SettledInteraction } from '../interaction/interaction.ts';
 
 export const AUDIT_VERSION = 1;
@@ -37,7 +37,7 @@ export interface SessionFacts {
   /** The client program. */
   program?: string;
   sessionId: string;
-  view: CallView;
+  view: CallViewKind;
 }
 
 /** The arguments of a call, the parameters of a question, or the answer. */

@@ -23,7 +23,7 @@ export type QuestionStatus = 'open' | SettledInteraction['status'] | 'lost';
 export type EntryStatus = CallStatus | QuestionStatus;
 
 /** Where a call was made: through the hub, at the endpoint of a server or a group, or in the console. */
-export type CallView = View['kind'] | 'console';
+export type CallViewKind = View['kind'] | 'console';
 
 /** The source of an answer. `client`: the program that made the call. `tools`: a hub tool. `rule`: the config. `link`: a link in a message. */
 export type AnswerSource = 'client' | 'tools' | 'console' | 'terminal' | 'rule' | 'model' | 'link';
@@ -57,7 +57,7 @@ export interface CallEntry extends EntryFacts {
   sessionId: string;
   /** The client program that made the call. */
   program?: string;
-  view: CallView;
+  view: CallViewKind;
   startedAt: number;
   endedAt?: number;
   status: CallStatus;

@@ -2,7 +2,7 @@
 
 import type { LiveCall } from '../call/live-call.ts';
 import type { CallReply } from '../call/request.ts';
-import type { AnsweredBy, CallView } from '../history/entry.ts';
+import type { AnsweredBy, CallViewKind } from '../history/entry.ts';
 import type { CallRecord } from '../history/record.ts';
 import type { Interaction, OpenInteraction, SettledInteraction } from '../interaction/interaction.ts';
 import type { Progress } from '../ports/connection.ts';
@@ -12,7 +12,7 @@ import type { EndedTask, WorkingTask } from '../task/task.ts';
 export interface RecordedSession {
   id: string;
   principal: string;
-  view: CallView;
+  view: CallViewKind;
   /** The name of its client program, if it is known. */
   program: () => string | undefined;
 }

@@ -19,7 +19,7 @@ import type { ShownQuestion } from '../console/work/question.ts';
 import { readBody } from '../http/body.ts';
 import type { Guard } from '../http/guard.ts';
 import { contentFrom, enteredIn, initialEntries, simpleFields } from './form.ts';
-import { notePage, questionPage, respondPage, type Entered, type QuestionPage } from './html.ts';
+import { notePage, questionPage, respondPage, type EnteredValues, type QuestionPage } from './html.ts';
 
 export interface AnswerSettings {
   /** The targets whose messages may contain such links. */
@@ -135,7 +135,7 @@ export class AnswerPages {
     answer: AnswerBody,
     about: Pick<QuestionPage, 'server' | 'tool' | 'message'>,
     fields: readonly Field[],
-    entered: Entered,
+    entered: EnteredValues,
   ): Promise<{ status: number; html: string }> {
     const { questionId, sessionId, principal: owner, target } = grant;
     const person = { principal: owner, operator: false };
@@ -208,7 +208,7 @@ function described(
 function shown(
   about: Pick<QuestionPage, 'server' | 'tool' | 'message'>,
   fields: readonly Field[],
-  entered: Entered,
+  entered: EnteredValues,
   more: { status?: number; mistakes?: ReadonlyMap<number, string>; mistake?: string } = {},
 ): { status: number; html: string } {
   const { status = 200, mistakes = new Map<number, string>(), mistake } = more;

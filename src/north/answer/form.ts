@@ -3,7 +3,7 @@
 import { mistakeIn, readEntry } from '../../lib/form/entry.ts';
 import { fieldsOf, type Field } from '../../lib/form/fields.ts';
 import { isObject } from '../../lib/values.ts';
-import type { Entered } from './html.ts';
+import type { EnteredValues } from './html.ts';
 
 /** Forms with more fields are left to the console. */
 const MOST_FIELDS = 20;
@@ -29,7 +29,7 @@ function isSimple(field: Field): boolean {
 }
 
 /** The default values of the form. */
-export function initialEntries(fields: readonly Field[]): Entered {
+export function initialEntries(fields: readonly Field[]): EnteredValues {
   return fields.map((field) => {
     switch (field.kind) {
       case 'text':
@@ -44,14 +44,14 @@ export function initialEntries(fields: readonly Field[]): Entered {
   });
 }
 
-export function enteredIn(body: URLSearchParams, fields: readonly Field[]): Entered {
+export function enteredIn(body: URLSearchParams, fields: readonly Field[]): EnteredValues {
   return fields.map((_field, index) => body.getAll(`field-${index}`));
 }
 
 /** The content of the answer, and what is wrong with it. */
 export function contentFrom(
   fields: readonly Field[],
-  entered: Entered,
+  entered: EnteredValues,
 ): { content: Record<string, unknown>; mistakes: Map<number, string> } {
   const content: [string, unknown][] = [];
   const mistakes = new Map<number, string>();

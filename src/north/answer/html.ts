@@ -6,7 +6,7 @@ import type { Field } from '../../lib/form/fields.ts';
 import { VERSION } from '../../lib/version.ts';
 
 /** The entered values, by field index. */
-export type Entered = readonly (readonly string[])[];
+export type EnteredValues = readonly (readonly string[])[];
 
 export interface QuestionPage {
   server: string;
@@ -14,7 +14,7 @@ export interface QuestionPage {
   message: string;
   fields: readonly Field[];
   /** The values that the person entered before, or the defaults. */
-  entered: Entered;
+  entered: EnteredValues;
   /** The mistakes, by field index. */
   mistakes: ReadonlyMap<number, string>;
   /** A mistake in the form as a whole. */

@@ -19,7 +19,7 @@ const CHECK_TIMEOUT_MS = 3000;
 const WILDCARDS = new Set(['0.0.0.0', '[::]']);
 
 /** The address of a gateway that listens at, or advertises, this URL. */
-export function addressOf(text: string): string {
+export function gatewayOrigin(text: string): string {
   const url = new URL(text);
   if (WILDCARDS.has(url.hostname)) url.hostname = hostname();
   return url.origin;

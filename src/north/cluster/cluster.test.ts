@@ -11,7 +11,7 @@ import type { Neighbours } from '../../core/cluster/neighbours.ts';
 import { OwnedElsewhere } from '../../core/errors.ts';
 import { onceHandedOver, respondJson } from '../http/response.ts';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
-import { addressOf } from './advertise.ts';
+import { gatewayOrigin } from './advertise.ts';
 import { forwardedHeader } from './forwarded-header.ts';
 
 const IN_SESSION = { 'mcp-session-id': 's1' };
@@ -593,7 +593,7 @@ test('K-3: a gateway with an address of its own machine only is warned of those 
     return logs.find(({ event }) => event === 'advertise_unreachable')?.data;
   };
   expect(await warned('http://localhost:8080')).toBeUndefined();
-  expect(await warned(addressOf('http://0.0.0.0:8080'))).toBeUndefined();
+  expect(await warned(gatewayOrigin('http://0.0.0.0:8080'))).toBeUndefined();
   expect(await warned('http://gateway-2.example:8080')).toMatchObject({
     address,
     error: expect.stringContaining('http://gateway-2.example:8080'),

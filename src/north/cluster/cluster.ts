@@ -9,7 +9,7 @@ import { loadUndici } from '../../lib/http-connections.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import { isHelperTool } from '../hub/about.ts';
-import { addressOf, GATEWAY_PATH, isOutOfReach, whoAnswersAt } from './advertise.ts';
+import { gatewayOrigin, GATEWAY_PATH, isOutOfReach, whoAnswersAt } from './advertise.ts';
 import { Confirmations } from './confirmations.ts';
 import { Forwarder, type Incoming } from './forwarder.ts';
 import { GatewayClient } from './gateway-client.ts';
@@ -54,7 +54,7 @@ export class Cluster {
   /** Publishes the address of this gateway, which listens at the URL. */
   async announce(listening: string, advertise: string | undefined): Promise<void> {
     const { store, log, announce } = this.#parts;
-    const address = addressOf(advertise ?? listening);
+    const address = gatewayOrigin(advertise ?? listening);
     const answering = await whoAnswersAt(address, { ...this.#parts, client: this.#client });
     switch (answering.kind) {
       case 'this':

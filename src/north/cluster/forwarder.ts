@@ -18,7 +18,7 @@ import type { Confirmations } from './confirmations.ts';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
 import type { GatewayResponse, GatewayClient, GatewayRequest, GatewayRequestOptions } from './gateway-client.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { keyOf } from './key.ts';
+import { requiredClaim } from './key.ts';
 import { Owners, type ForwardStore } from './owners.ts';
 import { REFUSED_BY } from './receiver.ts';
 import { Signer } from './signer.ts';
@@ -134,7 +134,7 @@ export class Forwarder {
 
   /** Resolves with the reason if it could not be forwarded. */
   #serve(incoming: Incoming, here: () => Promise<void> | undefined): Promise<Failure | undefined> {
-    const key = keyOf(incoming.req, incoming.principal);
+    const key = requiredClaim(incoming.req, incoming.principal);
     const owner = key === undefined ? undefined : this.#owners.find(key);
     if (key === undefined || owner === undefined) return this.#serveAt(undefined, incoming, here);
     if (!(owner instanceof Promise)) return this.#serveAt({ key, owner }, incoming, here);

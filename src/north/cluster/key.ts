@@ -3,7 +3,7 @@ import { canBeNamed, statesKey } from '../../core/cluster/claims.ts';
 import { MODERN_VERSION } from '../../lib/protocol.ts';
 
 /** The claim that a gateway must hold to serve this request, according to its headers. Any gateway can serve `initialize`. */
-export function keyOf({ headers, method }: IncomingMessage, principal: string): string | undefined {
+export function requiredClaim({ headers, method }: IncomingMessage, principal: string): string | undefined {
   const sessionId = headers['mcp-session-id'];
   if (typeof sessionId === 'string') return canBeNamed(sessionId) ? sessionId : undefined;
   if (method !== 'POST' || headers['mcp-protocol-version'] !== MODERN_VERSION) return undefined;
