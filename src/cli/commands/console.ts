@@ -1,6 +1,6 @@
 import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
-import type { RunningGateway } from '../gateway/find-gateway.ts';
+import type { GatewayAccess } from '../gateway/find-gateway.ts';
 import { openGateway } from '../gateway/open-gateway.ts';
 import { openLink } from '../terminal/open-link.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -22,6 +22,6 @@ export async function openConsole(line: CommandLine): Promise<number> {
 }
 
 /** A token lasts, and so must not stay in the history of a browser; the key ends with the gateway. */
-function linkTo({ base, secret }: RunningGateway): string {
+function linkTo({ base, secret }: GatewayAccess): string {
   return secret.kind === 'key' ? `${base}/console#key=${encodeURIComponent(secret.text)}` : `${base}/console`;
 }

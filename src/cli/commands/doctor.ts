@@ -6,7 +6,7 @@ import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { examine, type Findings, type Limit } from '../server/examine.ts';
 import { configuredServer, findServer, type FoundServer } from '../server/find-server.ts';
-import { labelOf } from '../server/label.ts';
+import { serverLabel } from '../server/label.ts';
 import { linkedClients, linkFix, type LinkedClient } from '../link/linked.ts';
 import type { ClientName } from '../link/names.ts';
 import { Stop } from '../stop.ts';
@@ -58,7 +58,7 @@ export async function doctor(line: CommandLine): Promise<number> {
   if (!screen.json) for (const name of disabled) screen.printOwn(describeDisabled(name, screen));
   if (!screen.json) for (const diagnosis of findings) screen.printOwn(describe(diagnosis, screen));
   if (servers.length > 0) {
-    const what = servers.length === 1 ? servers.map(labelOf).join() : `${servers.length} servers`;
+    const what = servers.length === 1 ? servers.map(serverLabel).join() : `${servers.length} servers`;
     screen.live?.show(`examining ${what}`);
   }
   const examined = servers.map(async (server) =>
@@ -92,7 +92,7 @@ export async function doctor(line: CommandLine): Promise<number> {
     });
   }
   if (stop.signal.aborted) {
-    const missing = servers.filter((server) => !known.has(server)).map(labelOf);
+    const missing = servers.filter((server) => !known.has(server)).map(serverLabel);
     screen.note(`meanwhile: interrupted${missing.length === 0 ? '' : `; not checked: ${missing.join(', ')}`}`);
     return EXIT_CODES.interrupted;
   }
@@ -199,7 +199,7 @@ async function diagnose(
 }
 
 const identityOf = (server: FoundServer): Pick<Diagnosis, 'server' | 'kind' | 'linkedIn'> => ({
-  server: labelOf(server),
+  server: serverLabel(server),
   kind: 'url' in server.config ? 'http' : 'command',
   ...(server.linkedIn !== undefined && { linkedIn: server.linkedIn }),
 });

@@ -5,7 +5,7 @@ import type { CommandLine } from '../flags.ts';
 import { confirm, make, showChange } from '../link/changes.ts';
 import { clientsNamed } from '../link/choose.ts';
 import { collect, type Remark } from '../link/collect.ts';
-import { readText } from '../link/files.ts';
+import { readTextFile } from '../link/files.ts';
 import { NotUnderstood, type Format } from '../link/format.ts';
 import { jsonFormat } from '../link/json-format.ts';
 import { thisMachine } from '../link/machine.ts';
@@ -59,7 +59,7 @@ interface Target {
 /** A file of VS Code, which may be used as the config file too, has its servers under another key. */
 function target(file: string): Target {
   return naming(file, () => {
-    const before = readText(file);
+    const before = readTextFile(file);
     const [usual, ofVscode] = [jsonFormat('mcpServers', 'jsonc'), jsonFormat('servers', 'jsonc')] as const;
     const existing = usual.read(before ?? '');
     const others = Object.keys(existing).length === 0 ? ofVscode.read(before ?? '') : {};

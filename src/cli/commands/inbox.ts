@@ -8,8 +8,15 @@ import { UsageError, type CommandLine } from '../flags.ts';
 import { ApiFailure, type ApiClient } from '../gateway/api-client.ts';
 import type { Question } from '../../lib/api-items.ts';
 import { assertHistory, openGateway } from '../gateway/open-gateway.ts';
-import { endOf, placeOf, subjectOf, waitOf } from '../gateway/words.ts';
-import { askQuestion, elicitationBody, formOf, sampleBody, titleOf, type AnswerBody } from '../inbox/ask-question.ts';
+import { questionEnd, serverAndTool, subjectOf, waitOf } from '../gateway/words.ts';
+import {
+  askQuestion,
+  elicitationBody,
+  formOf,
+  sampleBody,
+  questionTitle,
+  type AnswerBody,
+} from '../inbox/ask-question.ts';
 import { OpenQuestions } from '../inbox/open-questions.ts';
 import { PreparedAnswers } from '../questions/prepared.ts';
 import { elicitationUnanswered, sampleUnanswered } from '../questions/unanswered.ts';
@@ -67,7 +74,7 @@ async function list({ api, screen }: Inbox): Promise<number> {
 
 const rowOf = (question: Question): string[] => [
   cleanLine(question.id),
-  placeOf(question),
+  serverAndTool(question),
   waitOf(question),
   subjectOf(question),
 ];
@@ -149,12 +156,12 @@ async function send({ api, screen }: Inbox, question: Question, body: AnswerBody
     throw new Failure('usage', `${sent.message}${fields.join('')}`, { fields: sent.fields });
   }
   if (screen.json) screen.printJson(sent.question);
-  else screen.note(`${titleOf(question)}\nanswered with --answer`);
+  else screen.note(`${questionTitle(question)}\nanswered with --answer`);
   return RESULT;
 }
 
 const over = (question: Question): Failure =>
-  new Failure('refused', `the question ${question.id} is ${endOf(question)}`, { question });
+  new Failure('refused', `the question ${question.id} is ${questionEnd(question)}`, { question });
 
 function unanswered(question: Question): Failure {
   const why = 'there is no terminal to ask on';
@@ -162,7 +169,7 @@ function unanswered(question: Question): Failure {
     question.kind === 'sampling'
       ? sampleUnanswered({ params: question.params ?? {} }, why)
       : elicitationUnanswered(formOf(question), why);
-  return new Failure('unanswered', `${titleOf(question)}\n${hint}`);
+  return new Failure('unanswered', `${questionTitle(question)}\n${hint}`);
 }
 
 // --- One after the other, on a terminal ---
@@ -238,7 +245,7 @@ async function choose(
   const options: Option<Question | undefined>[] = [
     ...waiting.map((question) => ({
       value: question,
-      label: `${placeOf(question)}: ${subjectOf(question)}`,
+      label: `${serverAndTool(question)}: ${subjectOf(question)}`,
       hint: waitOf(question),
     })),
     { value: undefined, label: 'None', hint: 'leave them open; also Esc' },

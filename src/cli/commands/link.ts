@@ -4,21 +4,21 @@ import { isObject } from '../../lib/values.ts';
 import { configFor, configHint, programPath } from '../config.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
-import { confirm, make, showChange, type Change } from '../link/changes.ts';
+import { confirm, make, showChange, type FileChange } from '../link/changes.ts';
 import { clientsNamed, presentClients } from '../link/choose.ts';
 import { CLIENTS, type Client, type Start } from '../link/clients.ts';
-import { readText } from '../link/files.ts';
-import { isSameEntry, NotUnderstood, type Entry } from '../link/format.ts';
+import { readTextFile } from '../link/files.ts';
+import { isSameEntry, NotUnderstood, type ClientEntry } from '../link/format.ts';
 import { thisMachine } from '../link/machine.ts';
 import { ENTRY_NAME, type ClientName } from '../link/names.ts';
 import { openValues } from '../link/open-values.ts';
-import { exactUndo, hashOf, LinkRecords, type LinkRecord } from '../link/records.ts';
+import { exactUndo, textHash, LinkRecords, type LinkRecord } from '../link/records.ts';
 import { commandStart, thisProgram, urlStart } from '../link/start.ts';
 import { parseHeaders } from '../server/find-server.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 
-interface Link extends Change {
+interface Link extends FileChange {
   name: ClientName;
   client: Client;
   /** There is an entry already, with other values. */
@@ -87,7 +87,7 @@ function plan(name: ClientName, client: Client, file: string, start: Start): Out
   const entry = client.entryFor(start);
   if (entry === undefined) return { kind: 'problem', problem: 'it can only start programs; link it without --url' };
   try {
-    const before = readText(file);
+    const before = readTextFile(file);
     const existing = client.format.read(before ?? '')[ENTRY_NAME];
     const kept = keptKeys(client, existing, start);
     if (isObject(existing) && isSameEntry(without(existing, kept), entry)) return { kind: 'linked' };
@@ -119,7 +119,7 @@ const without = (entry: Record<string, unknown>, keys: readonly string[]): Recor
   Object.fromEntries(Object.entries(entry).filter(([key]) => !keys.includes(key)));
 
 /** All words of our own command may be shown. */
-function openIn(entry: Entry, start: Start): (value: string) => boolean {
+function openIn(entry: ClientEntry, start: Start): (value: string) => boolean {
   const isOpen = openValues([entry]);
   const words = 'command' in start ? [start.command, ...start.args] : [];
   return (value) => words.includes(value) || isOpen(value);
@@ -136,7 +136,7 @@ function linkOne(each: Link, records: LinkRecords, screen: Screen): boolean {
       client: name,
       file,
       backup: earlier === undefined ? backup : earlier.backup,
-      ...(untouched && { sha256: hashOf(after) }),
+      ...(untouched && { sha256: textHash(after) }),
       ...(earlier?.madeFolder !== undefined && { madeFolder: earlier.madeFolder }),
     };
     makeRecorded(each, record, earlier, records);
@@ -150,7 +150,12 @@ function linkOne(each: Link, records: LinkRecords, screen: Screen): boolean {
 }
 
 /** The record comes first: without it unlink would not find a change that was made. */
-function makeRecorded(change: Change, record: LinkRecord, earlier: LinkRecord | undefined, records: LinkRecords): void {
+function makeRecorded(
+  change: FileChange,
+  record: LinkRecord,
+  earlier: LinkRecord | undefined,
+  records: LinkRecords,
+): void {
   records.save(record);
   let madeFolder: string | undefined;
   try {

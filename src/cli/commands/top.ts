@@ -8,7 +8,7 @@ import { FullScreen } from '../terminal/full-screen.ts';
 import { fit } from '../terminal/layout.ts';
 import { Screen } from '../terminal/screen.ts';
 import { readGateway } from '../top/read-gateway.ts';
-import { summarize, type Summary } from '../top/summary.ts';
+import { summarize, type GatewaySummary } from '../top/summary.ts';
 import { view, type Rates } from '../top/view.ts';
 import { parseDuration } from '../units.ts';
 
@@ -33,7 +33,12 @@ export async function top(line: CommandLine): Promise<number> {
 }
 
 /** Runs until the person presses q or Ctrl-C, even through restarts of the gateway. */
-async function watch(gateway: GatewayLocation, first: Summary, intervalMs: number, { style }: Screen): Promise<void> {
+async function watch(
+  gateway: GatewayLocation,
+  first: GatewaySummary,
+  intervalMs: number,
+  { style }: Screen,
+): Promise<void> {
   const where = shownBase(gateway.base);
   const stop = new Stop(undefined);
   const screen = new FullScreen(process.stdin, process.stdout);

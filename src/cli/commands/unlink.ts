@@ -1,10 +1,10 @@
 import { messageOf } from '../../lib/log.ts';
 import { EXIT_CODES, RESULT } from '../failure.ts';
 import type { CommandLine } from '../flags.ts';
-import { confirm, make, showChange, type Change } from '../link/changes.ts';
+import { confirm, make, showChange, type FileChange } from '../link/changes.ts';
 import { clientsNamed } from '../link/choose.ts';
 import { CLIENTS, type Client } from '../link/clients.ts';
-import { readText } from '../link/files.ts';
+import { readTextFile } from '../link/files.ts';
 import { NotUnderstood } from '../link/format.ts';
 import { thisMachine, type Machine } from '../link/machine.ts';
 import { ENTRY_NAME, type ClientName } from '../link/names.ts';
@@ -13,7 +13,7 @@ import { exactUndo, LinkRecords, type LinkRecord } from '../link/records.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { Screen } from '../terminal/screen.ts';
 
-interface Undo extends Change {
+interface Undo extends FileChange {
   name: ClientName;
   record: LinkRecord | undefined;
   /** The file is restored byte for byte to its state before `link`. */
@@ -57,7 +57,7 @@ export async function unlink({ operands, flags }: CommandLine): Promise<number> 
 
 /** The entry was removed by the person or the client, or the file is missing, possibly only temporarily. */
 function forget(record: LinkRecord, records: LinkRecords, title: string, isNamed: boolean, screen: Screen): void {
-  if (isNamed || readText(record.file) !== undefined) return records.drop(record, false);
+  if (isNamed || readTextFile(record.file) !== undefined) return records.drop(record, false);
   const way = `meanwhile unlink ${record.client}`;
   screen.note(
     `meanwhile: the config file of ${title} no longer exists: ${record.file}; ${way} removes the record of the link`,
@@ -74,7 +74,7 @@ function filesOf(name: ClientName, machine: Machine, records: LinkRecords, isNam
 }
 
 function plan(name: ClientName, client: Client, file: string, record: LinkRecord | undefined): Undo | undefined {
-  const current = readText(file);
+  const current = readTextFile(file);
   if (current === undefined) return undefined;
   const existing = client.format.read(current)[ENTRY_NAME];
   const isOpen = openValues([existing]);
@@ -105,7 +105,7 @@ export function withoutLink({ format }: Client, current: string, original: strin
 function textBefore({ format }: Client, { backup }: LinkRecord): string | undefined {
   if (backup === null) return '';
   try {
-    const text = readText(backup);
+    const text = readTextFile(backup);
     format.read(text ?? '');
     return text;
   } catch (error) {

@@ -4,9 +4,9 @@ import { RESULT } from '../failure.ts';
 import { UsageError, type CommandLine } from '../flags.ts';
 import type { ApiClient } from '../gateway/api-client.ts';
 import type { Me } from '../../lib/api-items.ts';
-import { follow, type Change } from '../gateway/follow.ts';
+import { follow, type GatewayChange } from '../gateway/follow.ts';
 import { assertHistory, openGateway } from '../gateway/open-gateway.ts';
-import { endOf, placeOf, stateOf, subjectOf } from '../gateway/words.ts';
+import { questionEnd, serverAndTool, callState, subjectOf } from '../gateway/words.ts';
 import { Stop } from '../stop.ts';
 import { canDraw } from '../terminal/capabilities.ts';
 import { FullScreen } from '../terminal/full-screen.ts';
@@ -14,7 +14,7 @@ import { fit } from '../terminal/layout.ts';
 import { howFar } from '../terminal/progress-line.ts';
 import { Screen } from '../terminal/screen.ts';
 import { Board, isCall } from '../watch/board.ts';
-import { endedSection, layOut, questionSection, titleOf, workSection, type ViewOptions } from '../watch/view.ts';
+import { endedSection, layOut, questionSection, titleOf, workSection, type WatchViewOptions } from '../watch/view.ts';
 
 /** Follows the work of a gateway: on a terminal as a screen, elsewhere line by line. */
 export async function watch(line: CommandLine): Promise<number> {
@@ -57,22 +57,22 @@ async function printChanges(api: ApiClient, screen: Screen, signal: AbortSignal)
   });
 }
 
-function jsonOf(change: Change): string | undefined {
+function jsonOf(change: GatewayChange): string | undefined {
   if (change.kind === 'other') return undefined;
   return escapeControls(stringifyExact({ event: change.kind, item: change.item }));
 }
 
-function lineOf(change: Change): string | undefined {
+function lineOf(change: GatewayChange): string | undefined {
   const time = new Date().toLocaleTimeString(undefined, { hour12: false });
   if (change.kind === 'question') {
     const { item } = change;
-    const asked = item.status === 'open' ? `asks: ${subjectOf(item)}  (meanwhile inbox ${item.id})` : endOf(item);
-    return [time, placeOf(item), 'question', asked].join('  ');
+    const asked = item.status === 'open' ? `asks: ${subjectOf(item)}  (meanwhile inbox ${item.id})` : questionEnd(item);
+    return [time, serverAndTool(item), 'question', asked].join('  ');
   }
   if (change.kind !== 'call' || !isCall(change.item)) return undefined;
   const { progress } = change.item;
   const bar = progress === undefined || change.item.endedAt !== undefined ? [] : howFar(progress, 0);
-  return [time, placeOf(change.item), ...bar.map((text) => text.trim()), stateOf(change.item)].join('  ');
+  return [time, serverAndTool(change.item), ...bar.map((text) => text.trim()), callState(change.item)].join('  ');
 }
 
 /** Changes within this time are drawn together. */
@@ -89,7 +89,7 @@ async function drawScreen(api: ApiClient, me: Me, { style }: Screen, ending: Abo
   const draw = (): void => {
     const { columns, rows } = process.stdout;
     const now = Date.now();
-    const options: ViewOptions = { style, columns, rows: rows - 2, now };
+    const options: WatchViewOptions = { style, columns, rows: rows - 2, now };
     const sections = [
       questionSection(board.questions, options),
       workSection(board.calls, options),

@@ -7,7 +7,7 @@ import { isObject } from '../../lib/values.ts';
 import { Failure } from '../failure.ts';
 import { shownBase } from './address.ts';
 import type { Page, Question } from '../../lib/api-items.ts';
-import type { RunningGateway } from './find-gateway.ts';
+import type { GatewayAccess } from './find-gateway.ts';
 
 const TIMEOUT_MS = 15_000;
 /** The gateway writes at least a comment every 15 s. */
@@ -44,15 +44,15 @@ export class ApiFailure extends Failure {
 }
 
 export class ApiClient {
-  readonly #find: () => Promise<RunningGateway>;
-  #gateway: RunningGateway;
+  readonly #find: () => Promise<GatewayAccess>;
+  #gateway: GatewayAccess;
 
-  private constructor(gateway: RunningGateway, find: () => Promise<RunningGateway>) {
+  private constructor(gateway: GatewayAccess, find: () => Promise<GatewayAccess>) {
     this.#gateway = gateway;
     this.#find = find;
   }
 
-  static async open(find: () => Promise<RunningGateway>): Promise<ApiClient> {
+  static async open(find: () => Promise<GatewayAccess>): Promise<ApiClient> {
     return new ApiClient(await find(), find);
   }
 
@@ -61,7 +61,7 @@ export class ApiClient {
     return shownBase(this.#gateway.base);
   }
 
-  get gateway(): RunningGateway {
+  get gateway(): GatewayAccess {
     return this.#gateway;
   }
 

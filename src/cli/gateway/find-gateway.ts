@@ -5,7 +5,7 @@ import { launchFile, readLaunch } from '../launch-file.ts';
 import { baseUrl, configuredBase, configuredToken, givenBase, givenToken } from './address.ts';
 
 /** How to access a running gateway. */
-export interface RunningGateway {
+export interface GatewayAccess {
   /** Without the path of an endpoint, and without a slash at the end. */
   base: string;
   /** Opens its API: a token, or the key that the gateway left for commands of the same user. */
@@ -16,7 +16,7 @@ export interface RunningGateway {
  * The gateway that the command line or the config file names. Without a token, the command uses the key that a gateway writes to a file
  * at startup; the file also contains the address of a gateway that chose a free port.
  */
-export async function findGateway(line: CommandLine, operand?: string): Promise<RunningGateway> {
+export async function findGateway(line: CommandLine, operand?: string): Promise<GatewayAccess> {
   const [given, token] = [givenBase(line, operand), givenToken(line)];
   if (given !== undefined && token !== undefined) return { base: given, secret: { kind: 'token', text: token } };
   const { settings } = await configFor(line);

@@ -5,17 +5,17 @@ import { Failure } from '../failure.ts';
 import type { ApiClient } from './api-client.ts';
 import type { Call, Summary, Question } from '../../lib/api-items.ts';
 
-export type Change =
+export type GatewayChange =
   | { kind: 'question'; item: Question }
   | { kind: 'call'; item: Call | Summary }
   /** A server or a session has changed. */
   | { kind: 'other' };
 
-export interface Following {
+export interface FollowOptions {
   signal: AbortSignal;
   /** The stream is open, and later changes will be reported. Earlier data may be out of date. */
   onOpen: () => Promise<void>;
-  onChange: (change: Change) => void;
+  onChange: (change: GatewayChange) => void;
   /** The gateway is unreachable for this reason; the connection is retried. */
   onAway: (reason: string) => void;
 }
@@ -23,7 +23,7 @@ export interface Following {
 const BACKOFF = { firstMs: 250, factor: 2, maxMs: 5000 };
 
 /** Follows the changes at a gateway until the signal is aborted; resumes after a lost connection. */
-export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway }: Following): Promise<void> {
+export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway }: FollowOptions): Promise<void> {
   let last: string | undefined;
   let attempt = 0;
   while (!signal.aborted) {
@@ -47,9 +47,9 @@ export async function follow(api: ApiClient, { signal, onOpen, onChange, onAway 
   }
 }
 
-function changeOf(event: string | undefined, data: string): Change {
+function changeOf(event: string | undefined, data: string): GatewayChange {
   if (event !== 'question' && event !== 'call') return { kind: 'other' };
-  return { kind: event, item: parseExact(data) } as Change;
+  return { kind: event, item: parseExact(data) } as GatewayChange;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

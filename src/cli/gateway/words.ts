@@ -5,7 +5,7 @@ import { showAge, showDuration } from '../units.ts';
 import type { Call, Question, QuestionStatus } from '../../lib/api-items.ts';
 
 /** `demo book_table`. */
-export function placeOf({ server, tool }: { server: string; tool?: string }): string {
+export function serverAndTool({ server, tool }: { server: string; tool?: string }): string {
   return tool === undefined ? cleanLine(server) : `${cleanLine(server)} ${cleanLine(tool)}`;
 }
 
@@ -49,7 +49,7 @@ function answererOf({ principal, via, name }: NonNullable<Question['answeredBy']
 }
 
 /** How a question ended, and who answered. */
-export function endOf({ status, answeredBy, endedAt, reason }: Question): string {
+export function questionEnd({ status, answeredBy, endedAt, reason }: Question): string {
   if (status === 'open') return 'still open';
   const by = answeredBy === undefined ? '' : answererOf(answeredBy);
   const when = endedAt === undefined ? '' : `, ${showAge(endedAt)}`;
@@ -64,7 +64,7 @@ export function waitOf({ createdAt, expiresAt }: Question, now: number = Date.no
 }
 
 /** The state of a call, on one line. */
-export function stateOf({ status, statusMessage, progress, isError, endedAt, error }: Call): string {
+export function callState({ status, statusMessage, progress, isError, endedAt, error }: Call): string {
   // Progress is irrelevant once the call has ended.
   const message = endedAt === undefined ? (progress?.message ?? statusMessage) : (error?.message ?? statusMessage);
   const state = status === 'completed' && isError ? 'completed with an error' : status;

@@ -8,7 +8,7 @@ import { isObject } from '../../lib/values.ts';
 import { Failure } from '../failure.ts';
 import type { ApiClient, Sent } from '../gateway/api-client.ts';
 import type { Question } from '../../lib/api-items.ts';
-import { callerOf, endOf, subjectOf, waitOf } from '../gateway/words.ts';
+import { callerOf, questionEnd, subjectOf, waitOf } from '../gateway/words.ts';
 import type { SampleAnswer } from '../questions/prepared.ts';
 import { askApproval } from '../terminal/ask-approval.ts';
 import { askForm, type RefusedForm } from '../terminal/ask-form.ts';
@@ -16,7 +16,7 @@ import { askLink } from '../terminal/ask-link.ts';
 import { askSample } from '../terminal/ask-sample.ts';
 import type { Prompter, PromptResult } from '../terminal/prompter.ts';
 
-export type Asked = 'answered' | 'late' | 'later' | 'interrupted';
+export type AskOutcome = 'answered' | 'late' | 'later' | 'interrupted';
 
 /** `ended` is aborted with the question when it was answered elsewhere, or with a failure. */
 export async function askQuestion(
@@ -24,8 +24,8 @@ export async function askQuestion(
   prompter: Prompter,
   question: Question,
   ended: AbortSignal,
-): Promise<Asked> {
-  await prompter.say(titleOf(question), 'info');
+): Promise<AskOutcome> {
+  await prompter.say(questionTitle(question), 'info');
   await prompter.say(contextOf(question));
   if (question.secret) await prompter.say(SECRET, 'warn');
   if (question.kind === 'roots') {
@@ -63,7 +63,7 @@ export function sampleBody(answer: SampleAnswer): AnswerBody {
 }
 
 /** `demo asks: …`. */
-export function titleOf(question: Question): string {
+export function questionTitle(question: Question): string {
   const { kind, server, message, params = {}, approval } = question;
   if (approval !== undefined) return `Approval needed: ${clean(params['message'] ?? message)}`;
   if (kind !== 'elicitation') return `${cleanLine(server)} ${subjectOf(question).slice(1, -1)}`;
@@ -122,7 +122,7 @@ async function late(
   question: Question | undefined,
   otherwise = 'The question is no longer open.',
 ): Promise<'late'> {
-  await prompter.end(question === undefined ? otherwise : `The question is ${endOf(question)}.`);
+  await prompter.end(question === undefined ? otherwise : `The question is ${questionEnd(question)}.`);
   return 'late';
 }
 

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../tests/support/gateway.ts';
-import { make, type Change } from './changes.ts';
+import { make, type FileChange } from './changes.ts';
 import { diff } from './diff.ts';
 import { openValues } from './open-values.ts';
 
-const change = (file: string, before: string | undefined, after: string | undefined): Change => ({
+const change = (file: string, before: string | undefined, after: string | undefined): FileChange => ({
   title: 'Test',
   file,
   before,

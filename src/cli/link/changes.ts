@@ -7,9 +7,9 @@ import { Prompter } from '../terminal/prompter.ts';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { diff } from './diff.ts';
-import { readText, removeFile, replaceFile } from './files.ts';
+import { readTextFile, removeFile, replaceFile } from './files.ts';
 
-export interface Change {
+export interface FileChange {
   title: string;
   file: string;
   /** `undefined`: there is no file. */
@@ -22,7 +22,7 @@ export interface Change {
   madeFolder?: string | undefined;
 }
 
-export function showChange(change: Change, screen: Screen): void {
+export function showChange(change: FileChange, screen: Screen): void {
   const { style } = screen;
   const paint = (line: string): string => {
     if (line.startsWith('+')) return style.good(line);
@@ -53,8 +53,8 @@ export async function confirm(count: number, { yes }: Flags, screen: Screen): Pr
 }
 
 /** Returns the first folder that had to be created. Throws if the file has changed since it was shown, or cannot be written. */
-export function make({ file, before, after, madeFolder }: Change): string | undefined {
-  if (readText(file) !== before) throw new Error('another program has just changed it; run the command again');
+export function make({ file, before, after, madeFolder }: FileChange): string | undefined {
+  if (readTextFile(file) !== before) throw new Error('another program has just changed it; run the command again');
   try {
     if (after !== undefined) return replaceFile(file, after);
     removeFile(file, madeFolder);

@@ -1,8 +1,8 @@
 /** The MCP clients that Meanwhile can be added to: the file that each of them reads, and the shape of its entries. */
 
-import type { Entry, Format } from './format.ts';
+import type { ClientEntry, Format } from './format.ts';
 import { jsonFormat } from './json-format.ts';
-import { appData, folderIn, isOnPath, join, xdgConfig, type Machine } from './machine.ts';
+import { appData, folderIn, hasProgram, join, xdgConfig, type Machine } from './machine.ts';
 import type { ClientName } from './names.ts';
 import { tomlFormat } from './toml-format.ts';
 
@@ -21,20 +21,23 @@ export interface Client {
   /** Clients with tool search get all tools of the servers, others only the few hub tools. */
   endpoint: 'all' | 'hub';
   /** `undefined` if its file cannot name a server of this kind. */
-  entryFor: (start: Start) => Entry | undefined;
+  entryFor: (start: Start) => ClientEntry | undefined;
   /** How to make the client read its file again. */
   afterwards: string;
 }
 
 const isThere = (machine: Machine, ...path: string[]): boolean => machine.sizeOf(join(machine, ...path)) !== undefined;
 
-const withHeaders = (key: string, headers: Record<string, string> | undefined): Entry =>
+const withHeaders = (key: string, headers: Record<string, string> | undefined): ClientEntry =>
   headers === undefined ? {} : { [key]: headers };
 
 /** An entry as most clients have it, with the name of the client for a URL. */
 const entryWith =
-  (urlKey: 'url' | 'serverUrl' | 'httpUrl', types: { stdio: Entry; http: Entry } = { stdio: {}, http: {} }) =>
-  (start: Start): Entry =>
+  (
+    urlKey: 'url' | 'serverUrl' | 'httpUrl',
+    types: { stdio: ClientEntry; http: ClientEntry } = { stdio: {}, http: {} },
+  ) =>
+  (start: Start): ClientEntry =>
     'command' in start
       ? { ...types.stdio, command: start.command, args: start.args }
       : { ...types.http, [urlKey]: start.url, ...withHeaders('headers', start.headers) };
@@ -56,7 +59,7 @@ const claudeCode: Client = {
   isPresent: (machine) =>
     isThere(machine, claudeCodeFile(machine)) ||
     isThere(machine, machine.env['CLAUDE_CONFIG_DIR'] || join(machine, machine.home, '.claude')) ||
-    isOnPath(machine, 'claude'),
+    hasProgram(machine, 'claude'),
   format: jsonFormat('mcpServers', 'json'),
   endpoint: 'all',
   entryFor: entryWith('url', TYPED),
@@ -151,7 +154,7 @@ const codexFolder = (machine: Machine): string => machine.env['CODEX_HOME'] || j
 const codex: Client = {
   title: 'Codex',
   file: (machine) => join(machine, codexFolder(machine), 'config.toml'),
-  isPresent: (machine) => isThere(machine, codexFolder(machine)) || isOnPath(machine, 'codex'),
+  isPresent: (machine) => isThere(machine, codexFolder(machine)) || hasProgram(machine, 'codex'),
   format: tomlFormat('mcp_servers'),
   endpoint: 'hub',
   entryFor: (start) =>
@@ -167,7 +170,7 @@ const geminiFolder = (machine: Machine): string =>
 const gemini: Client = {
   title: 'Gemini CLI',
   file: (machine) => join(machine, geminiFolder(machine), 'settings.json'),
-  isPresent: (machine) => isThere(machine, geminiFolder(machine)) || isOnPath(machine, 'gemini'),
+  isPresent: (machine) => isThere(machine, geminiFolder(machine)) || hasProgram(machine, 'gemini'),
   format: jsonFormat('mcpServers', 'comments'),
   endpoint: 'hub',
   entryFor: entryWith('httpUrl'),
@@ -188,7 +191,7 @@ const opencode: Client = {
   title: 'opencode',
   file: (machine) => opencodeFiles(machine)[0] ?? join(machine, opencodeFolder(machine), 'opencode.json'),
   otherFiles: (machine) => opencodeFiles(machine).slice(1),
-  isPresent: (machine) => isThere(machine, opencodeFolder(machine)) || isOnPath(machine, 'opencode'),
+  isPresent: (machine) => isThere(machine, opencodeFolder(machine)) || hasProgram(machine, 'opencode'),
   format: jsonFormat('mcp', 'jsonc'),
   endpoint: 'hub',
   entryFor: (start) =>

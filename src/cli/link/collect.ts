@@ -2,15 +2,15 @@
 
 import { serverNameSchema } from '../../lib/server-name.ts';
 import { CLIENTS } from './clients.ts';
-import { readText } from './files.ts';
-import { isSameEntry, NotUnderstood, type Entry } from './format.ts';
+import { readTextFile } from './files.ts';
+import { isSameEntry, NotUnderstood, type ClientEntry } from './format.ts';
 import type { Machine } from './machine.ts';
 import { ENTRY_NAME, type ClientName } from './names.ts';
 import { translate } from './translate.ts';
 
 export interface Collected {
   /** New entries by name. */
-  servers: Map<string, Entry>;
+  servers: Map<string, ClientEntry>;
   /** What happened to each server, and what to do about it. */
   remarks: Remark[];
 }
@@ -34,7 +34,7 @@ export function collect(
     const seen = new Set<string>();
     for (const path of [file(machine), ...(otherFiles?.(machine) ?? [])]) {
       try {
-        for (const [server, entry] of Object.entries(format.read(readText(path) ?? ''))) {
+        for (const [server, entry] of Object.entries(format.read(readTextFile(path) ?? ''))) {
           if (!seen.has(server)) collector.add(server, name, title, entry);
           seen.add(server);
         }
@@ -48,7 +48,7 @@ export function collect(
 }
 
 class Collector implements Collected {
-  readonly servers = new Map<string, Entry>();
+  readonly servers = new Map<string, ClientEntry>();
   readonly remarks: Remark[] = [];
   readonly #existing: Readonly<Record<string, unknown>>;
   readonly #env: Machine['env'];
@@ -88,7 +88,7 @@ class Collector implements Collected {
   }
 
   /** A server with the same entry, under this name or another. */
-  #sameAs(name: string, entry: Entry): string | undefined {
+  #sameAs(name: string, entry: ClientEntry): string | undefined {
     if (isSameServer(this.#existing[name], entry)) return `'${name}' in the config file`;
     const known: [string, unknown][] = [...this.servers, ...Object.entries(this.#existing)];
     const found = known.find(([, each]) => isSameServer(each, entry))?.[0];
@@ -110,7 +110,7 @@ const RUNNERS = new Set(['npx', 'bunx', 'pnpx', 'npm', 'pnpm', 'yarn', 'bun']);
 const RUN_WORDS = new Set(['exec', 'dlx', 'x']);
 
 /** Meanwhile under another name. */
-export function isMeanwhile({ command, args }: Entry): boolean {
+export function isMeanwhile({ command, args }: ClientEntry): boolean {
   if (typeof command !== 'string') return false;
   const words = Array.isArray(args) ? args : [];
   const program = nameOf(command);

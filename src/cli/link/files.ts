@@ -30,7 +30,7 @@ const PERMISSIONS = 0o777;
 const ANY_WRITER = 0o222;
 
 /** `undefined` if there is no file. Throws `NotUnderstood` if it is not text. */
-export function readText(file: string): string | undefined {
+export function readTextFile(file: string): string | undefined {
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);

@@ -6,14 +6,14 @@ export interface Format {
   /** The entries by name. All of these throw `NotUnderstood`. */
   read: (text: string) => Record<string, unknown>;
   /** Adds an entry, or replaces the one of that name except for the keys to keep. */
-  set: (text: string, name: string, entry: Entry, keep?: readonly string[]) => string;
+  set: (text: string, name: string, entry: ClientEntry, keep?: readonly string[]) => string;
   /** Also removes the containing object if it is empty and not in the original text. */
   remove: (text: string, name: string, original?: string) => string;
   /** Replaces the entry by the one in the original text, as it is written there. */
   restore: (text: string, name: string, original: string) => string;
 }
 
-export type Entry = Record<string, string | boolean | string[] | Record<string, string>>;
+export type ClientEntry = Record<string, string | boolean | string[] | Record<string, string>>;
 
 /** The file has mistakes or an unexpected structure. Such a file is not changed. */
 export class NotUnderstood extends Error {
@@ -27,7 +27,7 @@ export function isSameEntry(one: unknown, other: unknown): boolean {
 }
 
 /** Throws unless the entry is in the file now, with the values of the old one for the keys to keep. */
-export function checkEntry(now: unknown, entry: Entry, old: unknown, keep: readonly string[]): void {
+export function checkEntry(now: unknown, entry: ClientEntry, old: unknown, keep: readonly string[]): void {
   const kept = isObject(old) ? keep.filter((key) => Object.hasOwn(old, key)) : [];
   const isRight =
     isObject(now) &&

@@ -3,7 +3,7 @@ import { NOT_UNDERSTOOD, SAMPLES } from '../../../tests/support/client-files.ts'
 import { keptKeys } from '../commands/link.ts';
 import { withoutLink } from '../commands/unlink.ts';
 import { CLIENTS } from './clients.ts';
-import { NotUnderstood, type Entry } from './format.ts';
+import { NotUnderstood, type ClientEntry } from './format.ts';
 import { ENTRY_NAME } from './names.ts';
 
 const START = {
@@ -112,7 +112,7 @@ test('L-1: an entry in JSON keeps what is to be kept, and comes back as it was w
 
 test('L-1: values that an entry cannot have are refused', () => {
   for (const value of [20, { a: 1 }, { a: {} }]) {
-    const entry = { command: 'x', value } as unknown as Entry;
+    const entry = { command: 'x', value } as unknown as ClientEntry;
     expect(() => CLIENTS.codex.format.set('', ENTRY_NAME, entry)).toThrow('cannot be written');
   }
 });

@@ -17,10 +17,10 @@ import {
 } from './format.ts';
 
 /** What the client accepts in its file: nothing more than JSON, also comments, or also a comma after the last element. */
-export type Dialect = 'json' | 'comments' | 'jsonc';
+export type JsonDialect = 'json' | 'comments' | 'jsonc';
 
 /** The servers are in the object with this key. */
-export function jsonFormat(key: string, dialect: Dialect): Format {
+export function jsonFormat(key: string, dialect: JsonDialect): Format {
   const read = (text: string): Record<string, unknown> => {
     const servers = serversNode(splitBom(text).body, dialect, key);
     return servers === undefined ? {} : (getNodeValue(servers) as Record<string, unknown>);
@@ -55,7 +55,7 @@ export function jsonFormat(key: string, dialect: Dialect): Format {
   };
 }
 
-function withEntry(body: string, dialect: Dialect, key: string, name: string, entry: unknown): string {
+function withEntry(body: string, dialect: JsonDialect, key: string, name: string, entry: unknown): string {
   const eol = lineEndIn(body);
   if (body.trim() === '') return `${rendered({ [key]: { [name]: entry } }, { eol, indent: '  ' }, '')}${eol}`;
   const root = rootOf(body, dialect);
@@ -71,7 +71,7 @@ function withEntry(body: string, dialect: Dialect, key: string, name: string, en
   return applyEdits(body, [{ at: existing.offset, remove: existing.length, insert }]);
 }
 
-function withoutEntry(body: string, dialect: Dialect, key: string, name: string): string {
+function withoutEntry(body: string, dialect: JsonDialect, key: string, name: string): string {
   const servers = serversNode(body, dialect, key);
   const value = servers && member(servers, name);
   return servers === undefined || value === undefined
@@ -80,7 +80,7 @@ function withoutEntry(body: string, dialect: Dialect, key: string, name: string)
 }
 
 /** Without the object of the servers if there is nothing in it, not even a comment. */
-function withoutEmpty(body: string, dialect: Dialect, key: string): string {
+function withoutEmpty(body: string, dialect: JsonDialect, key: string): string {
   const root = rootOf(body, dialect);
   const servers = member(root, key);
   if (servers === undefined || body.slice(servers.offset + 1, servers.offset + servers.length - 1).trim() !== '') {
@@ -89,7 +89,7 @@ function withoutEmpty(body: string, dialect: Dialect, key: string): string {
   return applyEdits(body, removal(body, root, propertyOf(servers)));
 }
 
-function withOriginal(body: string, dialect: Dialect, key: string, name: string, original: string): string {
+function withOriginal(body: string, dialect: JsonDialect, key: string, name: string, original: string): string {
   const entryIn = (text: string): Node => {
     const servers = serversNode(text, dialect, key);
     const value = servers && member(servers, name);
@@ -102,7 +102,7 @@ function withOriginal(body: string, dialect: Dialect, key: string, name: string,
 }
 
 /** Nothing but the one entry may have changed: compared as values, whatever was done to the text. */
-function checkOthers(before: string, after: string, key: string, name: string, dialect: Dialect): void {
+function checkOthers(before: string, after: string, key: string, name: string, dialect: JsonDialect): void {
   const others = (text: string): unknown => {
     const value: unknown = text.trim() === '' ? {} : getNodeValue(rootOf(text, dialect));
     if (!isObject(value)) return value;
@@ -115,7 +115,7 @@ function checkOthers(before: string, after: string, key: string, name: string, d
 
 // --- Reading ---
 
-function rootOf(body: string, dialect: Dialect): Node {
+function rootOf(body: string, dialect: JsonDialect): Node {
   const options = { disallowComments: dialect === 'json', allowTrailingComma: dialect === 'jsonc' };
   try {
     parseJsonAs(body, options);
@@ -129,7 +129,7 @@ function rootOf(body: string, dialect: Dialect): Node {
 }
 
 /** The object of the servers. */
-function serversNode(body: string, dialect: Dialect, key: string): Node | undefined {
+function serversNode(body: string, dialect: JsonDialect, key: string): Node | undefined {
   const servers = body.trim() === '' ? undefined : member(rootOf(body, dialect), key);
   return servers && objectIn(servers, key);
 }

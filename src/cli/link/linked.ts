@@ -5,8 +5,8 @@ import { isAbsolute } from 'node:path';
 import type { ServerConfig } from '../../core/ports/server-config.ts';
 import { redactUrl } from '../../lib/redact.ts';
 import { quoteWord } from '../server/shell-words.ts';
-import { readText } from './files.ts';
-import { NotUnderstood, type Entry } from './format.ts';
+import { readTextFile } from './files.ts';
+import { NotUnderstood, type ClientEntry } from './format.ts';
 import { thisMachine } from './machine.ts';
 import { ENTRY_NAME, type ClientName } from './names.ts';
 import { LinkRecords, type LinkRecord } from './records.ts';
@@ -26,7 +26,7 @@ export async function linkedClients(): Promise<LinkedClient[]> {
   const { CLIENTS } = await import('./clients.ts');
   const { translate } = await import('./translate.ts');
   const startOf = ({ client, file }: LinkRecord): LinkedClient['start'] => {
-    const entry = CLIENTS[client].format.read(readText(file) ?? '')[ENTRY_NAME];
+    const entry = CLIENTS[client].format.read(readTextFile(file) ?? '')[ENTRY_NAME];
     if (entry === undefined)
       return { problem: `its file no longer has an entry for Meanwhile: ${file}`, fix: linkAgain(client) };
     const translation = translate(client, entry);
@@ -67,7 +67,7 @@ export function linkFix(client: ClientName, config: ServerConfig): string | unde
   return `Node or Meanwhile has moved: ${linkAgain(client, flags)}`;
 }
 
-function configOf({ url, headers, command, args, env, cwd }: Entry): ServerConfig {
+function configOf({ url, headers, command, args, env, cwd }: ClientEntry): ServerConfig {
   if (typeof url === 'string') return { url, ...(isTexts(headers) && { headers }) };
   return {
     command: typeof command === 'string' ? command : '',
@@ -77,5 +77,5 @@ function configOf({ url, headers, command, args, env, cwd }: Entry): ServerConfi
   };
 }
 
-const isTexts = (value: Entry[string] | undefined): value is Record<string, string> =>
+const isTexts = (value: ClientEntry[string] | undefined): value is Record<string, string> =>
   typeof value === 'object' && !Array.isArray(value);

@@ -61,7 +61,7 @@ export function appData(machine: Machine): string {
   return xdgConfig(machine);
 }
 
-export function isOnPath(machine: Machine, program: string): boolean {
+export function hasProgram(machine: Machine, program: string): boolean {
   const { delimiter } = pathOf(machine);
   const folders = (machine.env['PATH'] ?? machine.env['Path'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const names = machine.platform === 'win32' ? ['.exe', '.cmd'].map((end) => program + end) : [program];

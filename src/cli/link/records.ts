@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { dataFolder } from '../../config/paths.ts';
 import { Failure } from '../failure.ts';
 import { NotUnderstood } from './format.ts';
-import { readText, replaceFile } from './files.ts';
+import { readTextFile, replaceFile } from './files.ts';
 import { join, type Machine } from './machine.ts';
 import { CLIENT_NAMES, type ClientName } from './names.ts';
 
@@ -31,7 +31,7 @@ export type LinkRecord = z.infer<typeof recordSchema>;
 
 const recordIn = (link: unknown): LinkRecord | undefined => recordSchema.safeParse(link).data;
 
-export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const textHash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 export class LinkRecords {
   readonly #machine: Machine;
@@ -50,7 +50,7 @@ export class LinkRecords {
 
   /** Including records in unknown formats of other versions. */
   #links(): unknown[] {
-    const text = readText(this.#file);
+    const text = readTextFile(this.#file);
     if (text === undefined) return [];
     try {
       return fileSchema.parse(JSON.parse(text)).links;
@@ -107,10 +107,10 @@ export class LinkRecords {
 
 /** The text before the first `link`, if the file is as `link` left it and the backup is there. */
 export function exactUndo(record: LinkRecord, current: string): { before: string | undefined } | undefined {
-  if (hashOf(current) !== record.sha256) return undefined;
+  if (textHash(current) !== record.sha256) return undefined;
   if (record.backup === null) return { before: undefined };
   try {
-    const before = readText(record.backup);
+    const before = readTextFile(record.backup);
     return before === undefined ? undefined : { before };
   } catch (error) {
     if (error instanceof NotUnderstood) return undefined;

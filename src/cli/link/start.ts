@@ -5,7 +5,7 @@ import { basename, delimiter, isAbsolute, join, sep } from 'node:path';
 import { UsageError } from '../flags.ts';
 import type { Start } from './clients.ts';
 
-export interface Program {
+export interface ProgramPaths {
   node: string;
   cli: string;
 }
@@ -17,7 +17,7 @@ export function thisProgram(
   cli: string,
   execPath: string = process.execPath,
   path = process.env['PATH'] ?? '',
-): Program {
+): ProgramPaths {
   const real = realpathSync(cli);
   const folders = real.split(sep);
   if (folders.some((folder) => ONE_TIME_FOLDER.test(folder))) {
@@ -53,7 +53,7 @@ function isSameFile(file: string, other: string): boolean {
   }
 }
 
-export function commandStart({ node, cli }: Program, endpoint: 'all' | 'hub', config: string | undefined): Start {
+export function commandStart({ node, cli }: ProgramPaths, endpoint: 'all' | 'hub', config: string | undefined): Start {
   const all = endpoint === 'all' ? ['--all'] : [];
   return { command: node, args: [cli, 'stdio', ...all, ...(config === undefined ? [] : ['--config', config])] };
 }

@@ -12,7 +12,7 @@ import {
   NotUnderstood,
   splitBom,
   type Edit,
-  type Entry,
+  type ClientEntry,
   type Format,
 } from './format.ts';
 
@@ -42,7 +42,7 @@ export function tomlFormat(key: string): Format {
   };
 }
 
-function withEntry(body: string, key: string, name: string, entry: Entry, keep: readonly string[]): string {
+function withEntry(body: string, key: string, name: string, entry: ClientEntry, keep: readonly string[]): string {
   const eol = lineEndIn(body);
   const header = `[${key}.${name}]`;
   const fields = Object.entries(entry).map(([field, value]) => `${field} = ${toml(value)}`);
@@ -159,7 +159,7 @@ function checkOthers(before: string, after: string, key: string, name: string): 
   if (!same) throw notSafe();
 }
 
-function toml(value: Entry[string]): string {
+function toml(value: ClientEntry[string]): string {
   if (typeof value === 'boolean') return String(value);
   if (typeof value === 'string') return tomlString(value);
   if (Array.isArray(value)) return `[${value.map(tomlString).join(', ')}]`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { realFile } from '../../../tests/support/client-files.ts';
 import { CLIENTS } from './clients.ts';
-import type { Entry } from './format.ts';
+import type { ClientEntry } from './format.ts';
 import { CLIENT_NAMES, type ClientName } from './names.ts';
 import { translate, type Translation } from './translate.ts';
 
@@ -137,7 +137,7 @@ test('L-1: variables of Codex may be objects', () => {
 
 test('L-1: a variable that is not set now is written with an empty default', () => {
   const ofClient = (client: ClientName, entry: unknown): unknown => {
-    const { entry: written } = translate(client, entry, (name) => name === 'SET') as { entry: Entry };
+    const { entry: written } = translate(client, entry, (name) => name === 'SET') as { entry: ClientEntry };
     return written;
   };
   expect(ofClient('gemini', { command: '$RUN', args: ['$SET', 'a$B'] })).toEqual({

@@ -2,13 +2,13 @@
 
 import { URL_KEYS } from '../../config/server-entries.ts';
 import { isObject } from '../../lib/values.ts';
-import type { Entry } from './format.ts';
+import type { ClientEntry } from './format.ts';
 import type { ClientName } from './names.ts';
 
 export type Translation =
   | {
       kind: 'server';
-      entry: Entry;
+      entry: ClientEntry;
       /** Environment variables that the entry refers to. */
       variables: string[];
       /** Notes for the person. */
@@ -61,7 +61,7 @@ export function translate(
 /** Keys that change how a server is reached, and that Meanwhile does not know. */
 const UNKNOWN_KEYS = ['oauth', 'auth', 'headersHelper', 'authProviderType'];
 
-function entryOf(raw: Raw, text: TextWriter, notes: string[]): Entry | undefined {
+function entryOf(raw: Raw, text: TextWriter, notes: string[]): ClientEntry | undefined {
   const ignored = UNKNOWN_KEYS.filter((key) => raw[key] !== undefined);
   if (ignored.length > 0)
     notes.push(`${ignored.join(', ')} cannot be imported; add headers if the server requires authorization`);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ServerConfig } from '../../core/ports/server-config.ts';
-import { labelOf } from './label.ts';
+import { serverLabel } from './label.ts';
 
 test.each<[string, ServerConfig, string]>([
   ['files', { command: 'secret' }, 'files'],
@@ -15,5 +15,5 @@ test.each<[string, ServerConfig, string]>([
   ['tool --key k', { command: 'tool', args: ['--key', 'k'] }, 'tool …'],
   ['tool db://u:p@h', { command: 'tool', args: ['db://u:p@h'] }, 'tool …'],
 ])('C-3, X-4: %s is called what can be shown', (name, config, label) => {
-  expect(labelOf({ name, config })).toBe(label);
+  expect(serverLabel({ name, config })).toBe(label);
 });

@@ -3,7 +3,7 @@ import { cleanLine } from '../../lib/clean.ts';
 import type { FoundServer } from './find-server.ts';
 
 /** The name of a server in messages, without the parts of a URL or command that may be secret. */
-export function labelOf({ name, config, inConfigFile }: FoundServer): string {
+export function serverLabel({ name, config, inConfigFile }: FoundServer): string {
   if (inConfigFile === true || /^[A-Za-z0-9_.-]+$/.test(name)) return name;
   return 'url' in config ? redactUrl(config.url) : cleanLine(commandLabel(config.command, config.args ?? []));
 }

@@ -11,7 +11,7 @@ import { parseDuration } from '../units.ts';
 import { Failure } from '../failure.ts';
 import { UsageError, type CommandLine, type Flags } from '../flags.ts';
 import { findServer, type FoundServer } from './find-server.ts';
-import { labelOf } from './label.ts';
+import { serverLabel } from './label.ts';
 import { ServerOutput } from './output.ts';
 import { at, troubleWith } from './trouble.ts';
 import { Stop } from '../stop.ts';
@@ -52,7 +52,7 @@ export async function withServer(
   const printed = new ServerOutput(client);
   // Other commands do not ask the person.
   if (command !== 'call' && command !== 'tasks') declineAll(client);
-  const label = labelOf(server);
+  const label = serverLabel(server);
   // A session given with --session is not ours to end.
   let keepSession = flags.session !== undefined;
   try {
@@ -136,10 +136,10 @@ function describe(error: TaskClientError, server: FoundServer, printed: ServerOu
   switch (kind) {
     case 'unreachable': {
       const { reason, fix } = troubleWith(error, server.config);
-      return `cannot reach ${at(labelOf(server), server.config)}: ${reason}${fix === undefined ? '' : `\n${fix}`}`;
+      return `cannot reach ${at(serverLabel(server), server.config)}: ${reason}${fix === undefined ? '' : `\n${fix}`}`;
     }
     case 'lost':
-      return [`lost the connection to ${labelOf(server)}: ${message}`, ...lastOutput(printed)].join('\n');
+      return [`lost the connection to ${serverLabel(server)}: ${message}`, ...lastOutput(printed)].join('\n');
     case 'error':
     case 'cancelled':
     case 'refused':

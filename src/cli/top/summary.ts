@@ -16,7 +16,7 @@ export interface ServerSummary {
   slowestSeconds: number | null;
 }
 
-export interface Summary {
+export interface GatewaySummary {
   version: string;
   startedAt: string;
   memoryBytes: number;
@@ -33,7 +33,7 @@ export interface Summary {
 /** The share of calls that is not slower than `slowestSeconds`. */
 export const SLOW_SHARE = 0.95;
 
-export function summarize(samples: readonly Sample[]): Summary {
+export function summarize(samples: readonly Sample[]): GatewaySummary {
   const metrics = new Metrics(samples);
   const wait = metrics.named('meanwhile_question_wait_seconds_bucket');
   const commits = metrics.named('meanwhile_store_commit_seconds_bucket');

@@ -4,15 +4,15 @@ import { showBytes, showDuration } from '../units.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { fit, pad, table } from '../terminal/layout.ts';
 import type { Style } from '../terminal/style.ts';
-import type { ServerSummary, Summary } from './summary.ts';
+import type { ServerSummary, GatewaySummary } from './summary.ts';
 
 /** The rates between two samples. */
 export interface Rates {
   seconds: number;
-  before: Summary;
+  before: GatewaySummary;
 }
 
-export interface ViewOptions {
+export interface TopViewOptions {
   where: string;
   style: Style;
   columns: number;
@@ -22,7 +22,10 @@ export interface ViewOptions {
 }
 
 /** The lines of the screen. */
-export function view(summary: Summary, { where, style, columns, rows = Infinity, rates }: ViewOptions): string[] {
+export function view(
+  summary: GatewaySummary,
+  { where, style, columns, rows = Infinity, rates }: TopViewOptions,
+): string[] {
   const facts = table([
     ['sessions', counts(summary.sessions)],
     ['calls', `${summary.calls.open} open${perSecond(summary, rates)}; ended: ${counts(summary.calls.ended)}`],
@@ -42,7 +45,7 @@ export function view(summary: Summary, { where, style, columns, rows = Infinity,
 }
 
 function title(
-  { version, startedAt, memoryBytes, cpuSeconds }: Summary,
+  { version, startedAt, memoryBytes, cpuSeconds }: GatewaySummary,
   where: string,
   rates: Rates | undefined,
 ): string {
@@ -56,18 +59,18 @@ function title(
   return parts.join('  ');
 }
 
-function perSecond({ calls }: Summary, rates: Rates | undefined): string {
+function perSecond({ calls }: GatewaySummary, rates: Rates | undefined): string {
   if (rates === undefined) return '';
   const ended = total(calls.ended) - total(rates.before.calls.ended);
   return `, ${(Math.max(0, ended) / rates.seconds).toFixed(1)}/s`;
 }
 
-function questions({ questions: { open, ended, medianWaitSeconds } }: Summary): string {
+function questions({ questions: { open, ended, medianWaitSeconds } }: GatewaySummary): string {
   const wait = medianWaitSeconds === null ? '' : `; median wait ${showSeconds(medianWaitSeconds)}`;
   return `open: ${counts(open)}; ended: ${counts(ended)}${wait}`;
 }
 
-function store({ store: { up, commits, failed, medianSeconds, slowestSeconds } }: Summary): string {
+function store({ store: { up, commits, failed, medianSeconds, slowestSeconds } }: GatewaySummary): string {
   const times =
     medianSeconds === null || slowestSeconds === null
       ? ''

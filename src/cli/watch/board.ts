@@ -1,6 +1,6 @@
 import type { ApiClient } from '../gateway/api-client.ts';
 import type { Call, Question } from '../../lib/api-items.ts';
-import type { Change } from '../gateway/follow.ts';
+import type { GatewayChange } from '../gateway/follow.ts';
 
 /** How many of each kind are read; a screen shows fewer. */
 const MOST = 200;
@@ -30,7 +30,7 @@ export class Board {
     this.#ended = ended;
   }
 
-  apply(change: Change): void {
+  apply(change: GatewayChange): void {
     if (change.kind === 'question') this.#question(change.item);
     else if (change.kind === 'call' && isCall(change.item)) this.#call(change.item);
   }
