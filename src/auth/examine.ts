@@ -7,7 +7,7 @@ import { isSecureUrl } from '../lib/secure-url.ts';
 import { isObject } from '../lib/values.ts';
 import { fetchJson } from './fetch-json.ts';
 import { createLogins } from './login.ts';
-import { discover, MetadataError, type IssuerMetadata } from './metadata.ts';
+import { discoverIssuer, MetadataError, type IssuerMetadata } from './metadata.ts';
 import type { AuthSettings, IssuerSettings } from './settings.ts';
 import { createIssuers } from './verifier.ts';
 
@@ -34,7 +34,7 @@ export async function examineIssuer(
   let metadata: IssuerMetadata | undefined;
   const problems = addressProblems(address);
   try {
-    metadata = await discover(issuer);
+    metadata = await discoverIssuer(issuer);
   } catch (error) {
     // With `jwksUrl` and without `console`, the gateway does not need the metadata.
     if (settings.jwksUrl === undefined || settings.console !== undefined) problems.push(metadataProblem(error));

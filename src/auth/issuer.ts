@@ -17,9 +17,9 @@ import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { isObject } from '../lib/values.ts';
 import { fetchJson } from './fetch-json.ts';
-import { Kept } from './kept.ts';
-import { discover, type IssuerMetadata } from './metadata.ts';
-import { greatestScope, scopesIn } from './scope.ts';
+import { CachedRequest } from './cached-request.ts';
+import { discoverIssuer, type IssuerMetadata } from './metadata.ts';
+import { greatestScope, readScopes } from './scope.ts';
 import type { AuthSettings, IssuerSettings } from './settings.ts';
 
 /** Asymmetric algorithms only: no `none`, and no HMAC, for which a public key could be misused as the secret. */
@@ -61,15 +61,15 @@ export interface ExpectedIdToken {
 
 export class Issuer {
   readonly #parts: IssuerParts;
-  readonly #metadata: Kept<IssuerMetadata>;
-  readonly #keys: Kept<JWTVerifyGetKey>;
+  readonly #metadata: CachedRequest<IssuerMetadata>;
+  readonly #keys: CachedRequest<JWTVerifyGetKey>;
   /** Unknown tokens: from digest to the end of the cache time. */
   readonly #unknown = new Map<string, number>();
 
   constructor(parts: IssuerParts) {
     this.#parts = parts;
-    this.#metadata = new Kept(async () => discover(this.name), parts.clock, RETRY_MS);
-    this.#keys = new Kept(async () => this.#loadKeys(), parts.clock, RETRY_MS);
+    this.#metadata = new CachedRequest(async () => discoverIssuer(this.name), parts.clock, RETRY_MS);
+    this.#keys = new CachedRequest(async () => this.#loadKeys(), parts.clock, RETRY_MS);
   }
 
   get name(): string {
@@ -99,14 +99,14 @@ export class Issuer {
     const { clientId, nonce, claims } = expected;
     const payload = await this.#payloadOf(token, { audience: clientId, requiredClaims: ['iss', 'exp', 'sub', 'aud'] });
     const { azp = clientId, aud } = payload;
-    if (payload['nonce'] !== nonce) throw refused('it was not issued for this sign-in');
+    if (payload['nonce'] !== nonce) throw invalidToken('it was not issued for this sign-in');
     if (azp !== clientId || (Array.isArray(aud) && aud.length > 1 && payload['azp'] === undefined)) {
-      throw refused('it was issued for another client');
+      throw invalidToken('it was issued for another client');
     }
     for (const [name, value] of Object.entries(claims)) {
       const { [name]: found } = payload;
       if (found !== value && !(Array.isArray(found) && found.includes(value))) {
-        throw refused(`its claim '${name}' does not have the required value`);
+        throw invalidToken(`its claim '${name}' does not have the required value`);
       }
     }
     return this.#bearer(payload);
@@ -127,7 +127,7 @@ export class Issuer {
       return payload;
     } catch (error) {
       if (isAboutKeys(error)) throw this.#unreachable(error);
-      throw refused(reasonOf(error));
+      throw invalidToken(reasonOf(error));
     }
   }
 
@@ -156,7 +156,7 @@ export class Issuer {
       return undefined;
     }
     const { iss = issuer } = said;
-    if (iss !== issuer) throw refused('it comes from another issuer');
+    if (iss !== issuer) throw invalidToken('it comes from another issuer');
     const bearer = this.#bearer(said);
     return { bearer, until: Math.min(bearer.expiresAt, this.#parts.clock.now() + INTROSPECTED_MS) };
   }
@@ -180,11 +180,11 @@ export class Issuer {
     const expiresAt = typeof exp === 'number' ? exp * 1000 : Number.NaN;
     // An introspection response may lack `exp`.
     const until = Number.isNaN(expiresAt) ? clock.now() + INTROSPECTED_MS : expiresAt;
-    if (until + TOLERANCE_MS <= clock.now()) throw refused('it has expired');
-    if (typeof subject !== 'string' || subject === '') throw refused(`it has no claim '${principalClaim}'`);
+    if (until + TOLERANCE_MS <= clock.now()) throw invalidToken('it has expired');
+    if (typeof subject !== 'string' || subject === '') throw invalidToken(`it has no claim '${principalClaim}'`);
     const audiences = (Array.isArray(aud) ? aud : [aud]).filter((each) => typeof each === 'string');
     const accepted = audiences.some((audience) => settings.audiences.includes(audience));
-    const granted = scopesIn(claims[scopeClaim] ?? claims['scp']);
+    const granted = readScopes(claims[scopeClaim] ?? claims['scp']);
     const scope = scopes === false ? 'answer' : greatestScope(granted, scopes);
     const facts = this.factsIn(claims, granted);
     return {
@@ -240,7 +240,7 @@ function programIn({ client_id: id }: Record<string, unknown>): string | undefin
   return typeof id === 'string' && id !== '' ? `client:${id}` : undefined;
 }
 
-export function refused(why: string): GatewayError {
+export function invalidToken(why: string): GatewayError {
   return new GatewayError('TOOL_ERR_UNAUTHORIZED', `the token is not valid: ${why}`);
 }
 

@@ -13,7 +13,7 @@ import { isObject } from '../lib/values.ts';
 import { fetchJson, StatusError } from './fetch-json.ts';
 import type { Issuer } from './issuer.ts';
 import type { IssuerMetadata } from './metadata.ts';
-import { greatestOf, greatestScope, scopesIn } from './scope.ts';
+import { greatestOf, greatestScope, readScopes } from './scope.ts';
 import type { AuthSettings, LoginSettings } from './settings.ts';
 import { checkWith } from './verifier.ts';
 
@@ -108,7 +108,7 @@ class Login {
     const bearer = await this.#issuer.verifyIdToken(idToken, { clientId, nonce: pending.nonce, claims });
     const { access_token: token, scope: granted } = answer;
     const access = typeof token === 'string' ? await this.#accessTokenOf(token, bearer, pending) : undefined;
-    const facts = mergedFacts([bearer.facts, access?.facts, this.#issuer.factsIn({}, scopesIn(granted))]);
+    const facts = mergedFacts([bearer.facts, access?.facts, this.#issuer.factsIn({}, readScopes(granted))]);
     return { principal: bearer.principal, facts, scope: this.#scopeOf(bearer, access, granted), idToken, sessionMs };
   }
 
@@ -186,7 +186,7 @@ class Login {
   /** The greatest scope that the tokens or the response grant. A requested scope is not assumed to be granted. */
   #scopeOf(bearer: Bearer, access: Bearer | undefined, granted: unknown): Scope | undefined {
     if (this.#scopes === false) return bearer.scope;
-    return greatestOf([bearer.scope, greatestScope(scopesIn(granted), this.#scopes), access?.scope]);
+    return greatestOf([bearer.scope, greatestScope(readScopes(granted), this.#scopes), access?.scope]);
   }
 
   /** `undefined` if the access token is for another service or cannot be verified. */

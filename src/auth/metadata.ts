@@ -43,7 +43,7 @@ export class MetadataError extends Error {
 }
 
 /** Throws a `MetadataError` if the issuer has no metadata. */
-export async function discover(issuer: string): Promise<IssuerMetadata> {
+export async function discoverIssuer(issuer: string): Promise<IssuerMetadata> {
   const failures: string[] = [];
   let otherIssuer: string | undefined;
   for (const url of metadataUrls(issuer)) {

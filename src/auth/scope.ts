@@ -7,7 +7,7 @@ export function greatestScope(granted: ReadonlySet<string>, names: ScopeNames): 
 }
 
 /** The scopes in a claim: most issuers send a space-separated string, some a list. */
-export function scopesIn(claim: unknown): Set<string> {
+export function readScopes(claim: unknown): Set<string> {
   if (typeof claim === 'string') return new Set(claim.split(/\s+/).filter((scope) => scope !== ''));
   return new Set(Array.isArray(claim) ? claim.filter((scope) => typeof scope === 'string') : []);
 }

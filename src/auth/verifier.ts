@@ -7,7 +7,7 @@ import type { FactReader } from '../core/access/whom.ts';
 import type { Bearer, TokenVerifier } from '../core/ports/identity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { Issuer, refused, type Checked } from './issuer.ts';
+import { Issuer, invalidToken, type Checked } from './issuer.ts';
 import type { AuthSettings } from './settings.ts';
 
 /** The limit on cached results; beyond it, the oldest are dropped. */
@@ -57,21 +57,21 @@ export function createVerifier(issuers: readonly Issuer[], clock: Clock): TokenV
 }
 
 export async function checkWith(issuers: readonly Issuer[], token: string): Promise<Checked> {
-  if (token.length > MAX_TOKEN_LENGTH) throw refused('it is too long');
+  if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('it is too long');
   const named = issuerIn(token);
   if (named !== undefined) {
     const issuer = issuers.find(({ name }) => name === named);
-    if (issuer === undefined) throw refused('its issuer is not one of auth.issuers');
-    if (!isAccessToken(token)) throw refused('it is not an access token (`typ` in its header)');
+    if (issuer === undefined) throw invalidToken('its issuer is not one of auth.issuers');
+    if (!isAccessToken(token)) throw invalidToken('it is not an access token (`typ` in its header)');
     // A revoked token still has a valid signature, so introspection is preferred.
     if (!issuer.introspects) return issuer.verifyJwt(token);
     const checked = await issuer.introspect(token);
-    if (checked === undefined) throw refused('its issuer does not know it, or it has expired or was revoked');
+    if (checked === undefined) throw invalidToken('its issuer does not know it, or it has expired or was revoked');
     return checked;
   }
   const asked = issuers.filter(({ introspects }) => introspects);
   if (asked.length === 0)
-    throw refused('it is not a JSON Web Token, and no issuer has `introspection` in the configuration');
+    throw invalidToken('it is not a JSON Web Token, and no issuer has `introspection` in the configuration');
   let outage: GatewayError | undefined;
   for (const issuer of asked) {
     try {
@@ -83,7 +83,7 @@ export async function checkWith(issuers: readonly Issuer[], token: string): Prom
       outage ??= error;
     }
   }
-  throw outage ?? refused('no issuer knows it, or it has expired or was revoked');
+  throw outage ?? invalidToken('no issuer knows it, or it has expired or was revoked');
 }
 
 /** The issuer that a JSON Web Token names, not verified yet; `undefined` for another kind of token. */

@@ -11,9 +11,9 @@ import {
   type AuthorizationServer,
 } from './discovery.ts';
 import { AuthFailure } from './failure.ts';
-import { ownerOf } from './owner.ts';
+import { accountOwnerOf } from './owner.ts';
 import { isSame, mayBeIssuer, tokensId, type Shared } from './parts.ts';
-import type { Kept, TokensRecord } from './records.ts';
+import type { DecryptedRecord, TokensRecord } from './records.ts';
 import { configuredClient } from './clients.ts';
 import { whatToDo } from './refused-sign-ins.ts';
 import type { SafeFetch } from './safe-fetch.ts';
@@ -42,7 +42,7 @@ const STEP_UP_WINDOW_MS = 3_600_000;
 /** Error codes for a client that the authorization server does not accept. */
 const CLIENT_REFUSED = new Set(['invalid_client', 'unauthorized_client']);
 
-type Tokens = Kept<'tokens'>;
+type Tokens = DecryptedRecord<'tokens'>;
 
 /** The issuer of tokens, and the client of the config for it, if there is one. */
 interface IssuerOf {
@@ -68,7 +68,7 @@ export class Account implements AccountTokens {
     this.#at = at;
     this.#shared = shared;
     this.#signIns = signIns;
-    this.#id = tokensId(ownerOf(at), at.server, at.config.url);
+    this.#id = tokensId(accountOwnerOf(at), at.server, at.config.url);
   }
 
   /** Whether the account can be dropped from memory without loss. */

@@ -20,11 +20,11 @@ import { Clients } from './clients.ts';
 import { discoverAuthorizationServer } from './discovery.ts';
 import { AuthFailure } from './failure.ts';
 import { loadKeys, type KeySettings } from './keys.ts';
-import { EVERYBODY, isProgram, ownerOf } from './owner.ts';
+import { EVERYBODY, isProgram, accountOwnerOf } from './owner.ts';
 import type { Shared } from './parts.ts';
 import { ProgramAccount } from './program-account.ts';
 import { reachFor } from './reach.ts';
-import { AccountRecords, type Kept, type TokensRecord } from './records.ts';
+import { AccountRecords, type DecryptedRecord, type TokensRecord } from './records.ts';
 import { RefusedSignIns } from './refused-sign-ins.ts';
 import { createSafeFetch, type SafeFetch } from './safe-fetch.ts';
 import { createSealer, type Sealer } from './sealed.ts';
@@ -116,7 +116,7 @@ class AllAccounts implements Accounts {
   tokens(at: AccountAt): AccountTokens {
     const { server, config } = at;
     // A different configuration makes a different account.
-    const key = JSON.stringify([ownerOf(at), server, config.url, config.auth, config.headers]);
+    const key = JSON.stringify([accountOwnerOf(at), server, config.url, config.auth, config.headers]);
     return {
       current: () => this.#account(key, at).current(),
       refused: async (token, challenge) => {
@@ -128,7 +128,7 @@ class AllAccounts implements Accounts {
   }
 
   async signIn(at: AccountAt, challenge?: AuthChallenge): Promise<SignIn> {
-    await this.#shared.refused.forget({ principal: ownerOf(at), server: at.server, url: at.config.url });
+    await this.#shared.refused.forget({ principal: accountOwnerOf(at), server: at.server, url: at.config.url });
     const signIn = await this.#signIns.begin(at, { challenge });
     this.#waitFor(at, signIn);
     return signIn;
@@ -179,7 +179,7 @@ class AllAccounts implements Accounts {
     const { server, url } = account;
     await this.#records.dropUnreadable('tokens', forStore(account));
     const dropped: TokensRecord[] = [];
-    const isMeant = ({ value }: Kept<'tokens'>): boolean => url === undefined || value.url === url;
+    const isMeant = ({ value }: DecryptedRecord<'tokens'>): boolean => url === undefined || value.url === url;
     for (let attempt = 0; attempt < SIGN_OUT_ATTEMPTS; attempt += 1) {
       const found = (await this.#records.list('tokens', forStore(account))).filter(isMeant);
       if (found.length === 0) return dropped;
@@ -230,7 +230,7 @@ class AllAccounts implements Accounts {
       const account = isProgram(at)
         ? new ProgramAccount(at, this.#shared)
         : new Account(at, this.#shared, this.#signIns);
-      known = { account, owner: ownerOf(at), server, principals: new Set() };
+      known = { account, owner: accountOwnerOf(at), server, principals: new Set() };
       this.#accounts.set(key, known);
     }
     known.principals.add(at.principal);
@@ -254,7 +254,7 @@ class AllAccounts implements Accounts {
   /** If several gateways share a store, another one may complete the sign-in. */
   #waitFor(at: AccountAt, { id, server, expiresAt }: SignIn): void {
     if (this.#parts.store.cluster === undefined) return;
-    this.#waiting.set(id, { owner: ownerOf(at), server, expiresAt });
+    this.#waiting.set(id, { owner: accountOwnerOf(at), server, expiresAt });
     this.#stopLooking ??= every(LOOK_MS, () => void this.#look(), this.#parts.clock);
   }
 

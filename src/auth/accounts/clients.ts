@@ -6,9 +6,9 @@ import { messageOf } from '../../lib/log.ts';
 import { applicationType, CLIENT_NAME, clientMetadataUrl, GRANT_TYPES } from './client-metadata.ts';
 import type { AuthorizationServer } from './discovery.ts';
 import { AuthFailure } from './failure.ts';
-import { digest, type AccountRecords, type Kept } from './records.ts';
+import { digest, type AccountRecords, type DecryptedRecord } from './records.ts';
 import { objectIn, type SafeFetch } from './safe-fetch.ts';
-import { includesAll, union } from './scopes.ts';
+import { includesAll, mergeScopes } from './scopes.ts';
 import { refusalOf, type AuthMethod, type OAuthClient } from './token-endpoint.ts';
 
 export interface ClientsParts {
@@ -125,7 +125,7 @@ export class Clients {
     const registrations = await records.list('client', { server });
     if (registrations.length === 0) return;
     const users = [...(await records.list('tokens', { server })), ...(await records.list('sign_in', { server }))];
-    const isUsed = ({ value: { issuer, client } }: Kept<'client'>): boolean =>
+    const isUsed = ({ value: { issuer, client } }: DecryptedRecord<'client'>): boolean =>
       users.some(({ value }) => value.issuer === issuer && value.client.id === client?.id);
     for (const kept of registrations) if (!isUsed(kept)) await records.drop(kept);
   }
@@ -141,7 +141,7 @@ export class Clients {
     const kept = await records.get('client', id);
     const known = usable(kept, scopes);
     if (known) return known;
-    const all = union(kept?.value.scopes ?? [], scopes);
+    const all = mergeScopes(kept?.value.scopes ?? [], scopes);
     const { client, secretExpiresAt } = await register(endpoint, { ...wanted, scopes: all });
     const keepUntil = Math.min(secretExpiresAt ?? Infinity, clock.now() + REGISTRATION_MS);
     const record = { kind: 'client' as const, id, principal: '', server: name, keepUntil };
@@ -160,7 +160,7 @@ const registrationId = ({ issuer, redirectUri, server, url }: Registration): str
   digest('client', issuer, redirectUri, server, url);
 
 /** Some authorization servers grant a client only the scopes that it registered for. */
-function usable(kept: Kept<'client'> | undefined, scopes: readonly string[]): OAuthClient | undefined {
+function usable(kept: DecryptedRecord<'client'> | undefined, scopes: readonly string[]): OAuthClient | undefined {
   return kept?.value.client && includesAll(kept.value.scopes ?? [], scopes) ? kept.value.client : undefined;
 }
 

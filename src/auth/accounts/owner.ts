@@ -9,7 +9,7 @@ export const EVERYBODY = '*';
 export const isProgram = ({ config: { auth } }: AccountAt): boolean =>
   auth !== undefined && auth !== false && auth.grant === 'client_credentials';
 
-export const ownerOf = (account: AccountAt): string => {
+export const accountOwnerOf = (account: AccountAt): string => {
   const { principal, config } = account;
   return isProgram(account) || (config.auth && config.auth.shared === true) ? EVERYBODY : principal;
 };

@@ -42,7 +42,7 @@ export interface Authorization {
 }
 
 /** Discovers the authorization server of a server. */
-export async function discover(
+export async function discoverAuthorization(
   fetch: SafeFetch,
   { server: name, config: { url, auth } }: AccountAt,
   challenge?: AuthChallenge,

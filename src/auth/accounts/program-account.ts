@@ -4,8 +4,8 @@ import type { AccountAt, AccountTokens, AfterRefusal, AuthChallenge } from '../.
 import { messageOf } from '../../lib/log.ts';
 import { configuredClient } from './clients.ts';
 import { AuthFailure } from './failure.ts';
-import { discover, type Shared } from './parts.ts';
-import { scopesIn, union } from './scopes.ts';
+import { discoverAuthorization, type Shared } from './parts.ts';
+import { scopesIn, mergeScopes } from './scopes.ts';
 import { requestTokens } from './token-endpoint.ts';
 
 /** A new token is requested this long before the old one expires, or when a fifth of its lifetime is left. */
@@ -91,14 +91,14 @@ export class ProgramAccount implements AccountTokens {
     const { clock, records } = this.#shared;
     const { server: name, config } = this.#at;
     const fetch = await this.#shared.fetchFor(name, config);
-    const { resource, server } = await discover(fetch, this.#at, challenge);
+    const { resource, server } = await discoverAuthorization(fetch, this.#at, challenge);
     const client = await configuredClient(records, this.#at, server);
     if (client === undefined || client.method === 'none')
       throw new AuthFailure(`mcpServers.${name}.auth needs a clientId, and a clientSecret or a privateKeyFile`);
     const configured = (config.auth ? config.auth.scopes : undefined) ?? [];
     const challenged = scopesIn(challenge?.scope);
     const base = challenged.length > 0 || configured.length > 0 ? challenged : resource.scopes;
-    const scopes = union(this.#token?.scopes ?? [], configured, base);
+    const scopes = mergeScopes(this.#token?.scopes ?? [], configured, base);
     const issued = await requestTokens(fetch, server, client, {
       grant_type: 'client_credentials',
       resource: resource.resource,
@@ -107,7 +107,7 @@ export class ProgramAccount implements AccountTokens {
     const now = clock.now();
     this.#token = {
       value: issued.accessToken,
-      scopes: union(scopes, issued.scopes ?? []),
+      scopes: mergeScopes(scopes, issued.scopes ?? []),
       obtainedAt: now,
       expiresAt: issued.expiresIn === undefined ? Infinity : now + issued.expiresIn * 1000,
     };

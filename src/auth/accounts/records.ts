@@ -10,7 +10,7 @@ import type { Sealer } from './sealed.ts';
 import type { OAuthClient } from './token-endpoint.ts';
 
 /** A registration of the gateway, or the authorization server that credentials of the config are bound to. */
-export interface ClientRecord {
+export interface OAuthClientRecord {
   issuer: string;
   client?: OAuthClient;
   /** The scopes that the gateway registered for. */
@@ -75,7 +75,7 @@ export interface RefusedRecord {
 }
 
 interface Records {
-  client: ClientRecord;
+  client: OAuthClientRecord;
   tokens: TokensRecord;
   sign_in: SignInRecord;
   refused: RefusedRecord;
@@ -84,7 +84,7 @@ interface Records {
 type Kind = keyof Records;
 
 /** A decrypted value with its stored record, which is needed to change it. */
-export interface Kept<K extends Kind> {
+export interface DecryptedRecord<K extends Kind> {
   value: Records[K];
   record: StoredAccountRecord & { kind: K };
 }
@@ -115,13 +115,13 @@ export class AccountRecords {
     await this.#parts.sealer();
   }
 
-  async get<K extends Kind>(kind: K, id: string): Promise<Kept<K> | undefined> {
+  async get<K extends Kind>(kind: K, id: string): Promise<DecryptedRecord<K> | undefined> {
     const { store, clock } = this.#parts;
     const record = await store.get(kind, id, clock.now());
     return record && this.#open<K>(record, await this.#parts.sealer());
   }
 
-  async list<K extends Kind>(kind: K, filter: { principal?: string; server?: string }): Promise<Kept<K>[]> {
+  async list<K extends Kind>(kind: K, filter: { principal?: string; server?: string }): Promise<DecryptedRecord<K>[]> {
     const { store, clock } = this.#parts;
     const records = await store.list(kind, filter, clock.now());
     if (records.length === 0) return [];
@@ -141,8 +141,8 @@ export class AccountRecords {
   async put<K extends Kind>(
     record: Omit<AccountRecord, 'data' | 'kind' | 'createdAt'> & { kind: K },
     value: Records[K],
-    expected: Kept<K> | 'none' | 'any',
-  ): Promise<Kept<K> | undefined> {
+    expected: DecryptedRecord<K> | 'none' | 'any',
+  ): Promise<DecryptedRecord<K> | undefined> {
     const { store, clock } = this.#parts;
     const sealer = await this.#parts.sealer();
     const data = sealer.seal(JSON.stringify(value), placeOf(record));
@@ -153,15 +153,15 @@ export class AccountRecords {
   }
 
   /** Deletes a record if it has not changed; with `by`, also only if that claim is still held. */
-  async drop({ record }: Kept<Kind>, by?: string): Promise<boolean> {
+  async drop({ record }: DecryptedRecord<Kind>, by?: string): Promise<boolean> {
     return this.#parts.store.drop(record, by);
   }
 
-  async claim({ record }: Kept<Kind>, by: string, ms: number): Promise<boolean> {
+  async claim({ record }: DecryptedRecord<Kind>, by: string, ms: number): Promise<boolean> {
     return this.#parts.store.claim(record, { by, now: this.#parts.clock.now(), ms });
   }
 
-  async release({ record }: Kept<Kind>, by: string): Promise<void> {
+  async release({ record }: DecryptedRecord<Kind>, by: string): Promise<void> {
     await this.#parts.store.release(record, by);
   }
 
@@ -170,10 +170,10 @@ export class AccountRecords {
   }
 
   /** Treats a record that cannot be decrypted as absent: the person signs in again, and overwrites it. */
-  #open<K extends Kind>(record: StoredAccountRecord, sealer: Sealer): Kept<K> | undefined {
+  #open<K extends Kind>(record: StoredAccountRecord, sealer: Sealer): DecryptedRecord<K> | undefined {
     const text = sealer.open(record.data, placeOf(record));
     const value: unknown = text === undefined ? undefined : JSON.parse(text);
-    if (isObject(value)) return { value, record } as unknown as Kept<K>;
+    if (isObject(value)) return { value, record } as unknown as DecryptedRecord<K>;
     const place = placeOf(record);
     if (!this.#unreadable.has(place)) {
       const { kind, server } = record;

@@ -6,7 +6,7 @@
 import type { AccountAt } from '../../core/ports/accounts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AuthFailure } from './failure.ts';
-import { ownerOf } from './owner.ts';
+import { accountOwnerOf } from './owner.ts';
 import { digest, type AccountRecords, type RefusedSignIn, type TokensRecord } from './records.ts';
 import { includesAll } from './scopes.ts';
 
@@ -16,7 +16,7 @@ const REMEMBERED_MS = 86_400_000;
 const MOST_REFUSED = 3;
 
 /** What a sign-in requests. */
-export type Asked = Pick<RefusedSignIn, 'issuer' | 'resource' | 'scopes'>;
+export type SignInRequest = Pick<RefusedSignIn, 'issuer' | 'resource' | 'scopes'>;
 
 export class RefusedSignIns {
   readonly #records: AccountRecords;
@@ -42,7 +42,7 @@ export class RefusedSignIns {
     const record = {
       kind: 'refused' as const,
       id: idOf(account),
-      principal: ownerOf(account),
+      principal: accountOwnerOf(account),
       server: account.server,
       keepUntil: now + REMEMBERED_MS,
     };
@@ -58,7 +58,7 @@ export class RefusedSignIns {
 }
 
 /** Throws if a sign-in would request the same as one whose token the server refused, or if there were too many. */
-export function assertNotInVain(account: AccountAt, refused: readonly RefusedSignIn[], asked: Asked): void {
+export function assertNotInVain(account: AccountAt, refused: readonly RefusedSignIn[], asked: SignInRequest): void {
   const wanted = asItIs(account, asked);
   if (refused.length < MOST_REFUSED && !refused.some((each) => isSame(each, wanted))) return;
   throw new AuthFailure(
@@ -67,16 +67,20 @@ export function assertNotInVain(account: AccountAt, refused: readonly RefusedSig
 }
 
 /** The likely causes, and the command to try again. */
-export const whatToDo = ({ server }: Pick<AccountAt, 'server'>, { resource, scopes }: Omit<Asked, 'issuer'>): string =>
+export const whatToDo = (
+  { server }: Pick<AccountAt, 'server'>,
+  { resource, scopes }: Omit<SignInRequest, 'issuer'>,
+): string =>
   `another sign-in would not change that. The token was requested for the resource ${resource} and ` +
   `${scopes.length === 0 ? 'no scopes' : `the scopes ${scopes.join(' ')}`}: the server may expect another audience, other scopes, or ` +
   `another authorization server. After correcting that, run \`meanwhile login ${server}\``;
 
-const idOf = (account: AccountAt): string => digest('refused', ownerOf(account), account.server, account.config.url);
+const idOf = (account: AccountAt): string =>
+  digest('refused', accountOwnerOf(account), account.server, account.config.url);
 
 type Wanted = Omit<RefusedSignIn, 'at'>;
 
-function asItIs({ config: { auth } }: AccountAt, { issuer, resource, scopes }: Asked): Wanted {
+function asItIs({ config: { auth } }: AccountAt, { issuer, resource, scopes }: SignInRequest): Wanted {
   return { issuer, resource, scopes, clientId: (auth ? auth.clientId : undefined) ?? '' };
 }
 

@@ -3,7 +3,7 @@ export const scopesIn = (text: string | undefined): string[] => [
   ...new Set((text ?? '').split(/\s+/).filter((scope) => scope !== '')),
 ];
 
-export const union = (...lists: readonly (readonly string[])[]): string[] => [...new Set(lists.flat())];
+export const mergeScopes = (...lists: readonly (readonly string[])[]): string[] => [...new Set(lists.flat())];
 
 export const includesAll = (scopes: readonly string[], wanted: readonly string[]): boolean =>
   wanted.every((scope) => scopes.includes(scope));

@@ -6,11 +6,11 @@ import { isoTime } from '../../lib/clock.ts';
 import { CALLBACK_PATH, withSegment } from './client-metadata.ts';
 import { segmentFor } from './clients.ts';
 import { AuthFailure } from './failure.ts';
-import { ownerOf } from './owner.ts';
-import { discover, tokensId, type Authorization, type Shared } from './parts.ts';
+import { accountOwnerOf } from './owner.ts';
+import { discoverAuthorization, tokensId, type Authorization, type Shared } from './parts.ts';
 import { assertNotInVain } from './refused-sign-ins.ts';
-import { digest, type Kept, type SignInRecord, type TokensRecord } from './records.ts';
-import { includesAll, scopesIn, union } from './scopes.ts';
+import { digest, type DecryptedRecord, type SignInRecord, type TokensRecord } from './records.ts';
+import { includesAll, scopesIn, mergeScopes } from './scopes.ts';
 import { quoted, requestTokens } from './token-endpoint.ts';
 
 /** How long a person has to sign in. */
@@ -57,7 +57,7 @@ export class SignIns {
     const recent = isUsual ? await this.#recent(account, callback, scopesIn(challenge?.scope)) : undefined;
     if (recent) return recent;
     const fetch = await this.#shared.fetchFor(server, config);
-    const found = await discover(fetch, account, challenge);
+    const found = await discoverAuthorization(fetch, account, challenge);
     assertPkce(account, found);
     const scopes = scopesFor(account, found, { challenge, stepUpFrom });
     const { issuer } = found.server;
@@ -73,7 +73,7 @@ export class SignIns {
     const id = random(24);
     const record: SignInRecord = {
       id,
-      owner: ownerOf(account),
+      owner: accountOwnerOf(account),
       principal,
       server,
       url: config.url,
@@ -146,7 +146,7 @@ export class SignIns {
 
   /** Returns the sign-in with this state, and removes the state, so that it can be used only once. */
   async #taken(state: string | undefined): Promise<{
-    kept: Kept<'sign_in'>;
+    kept: DecryptedRecord<'sign_in'>;
     pending: NonNullable<SignInRecord['pending']>;
   }> {
     const [id = ''] = (state ?? '').split('.');
@@ -211,7 +211,7 @@ export class SignIns {
     const found = await this.#shared.records.list('sign_in', { principal, server });
     return found
       .map(({ value }) => value)
-      .filter((each) => each.url === config.url && each.owner === ownerOf(account))
+      .filter((each) => each.url === config.url && each.owner === accountOwnerOf(account))
       .filter(({ redirectUri }) => redirectUri === callback || redirectUri.startsWith(`${callback}/`));
   }
 }
@@ -251,9 +251,11 @@ function scopesFor(
   const configured = (auth ? auth.scopes : undefined) ?? [];
   const challenged = scopesIn(challenge?.scope);
   const base = challenged.length > 0 || configured.length > 0 ? challenged : resource.scopes;
-  const scopes = union(stepUpFrom ? union(stepUpFrom.asked, stepUpFrom.scopes) : [], configured, base);
+  const scopes = mergeScopes(stepUpFrom ? mergeScopes(stepUpFrom.asked, stepUpFrom.scopes) : [], configured, base);
   // Some authorization servers issue a refresh token only with this scope.
-  return scopes.length > 0 && server.scopes.includes('offline_access') ? union(scopes, ['offline_access']) : scopes;
+  return scopes.length > 0 && server.scopes.includes('offline_access')
+    ? mergeScopes(scopes, ['offline_access'])
+    : scopes;
 }
 
 function urlOf(record: SignInRecord, { state, verifier }: NonNullable<SignInRecord['pending']>): URL {

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 
 /** Caches the result of a request. A failure is cached only for a while, so that not every token repeats the request. */
-export class Kept<T> {
+export class CachedRequest<T> {
   readonly #ask: () => Promise<T>;
   readonly #clock: Clock;
   readonly #retryMs: number;
