@@ -100,10 +100,10 @@ export class ChangeQueue {
   /** Has a separate key: a session that is put again must not undo the deletion of the old rows. */
   #dropSession(id: string): void {
     for (const [key, change] of this.#changes) {
-      if (change.op === 'put' && ownerOf(change) === id) this.#changes.delete(key);
+      if (change.op === 'put' && sessionIdOf(change) === id) this.#changes.delete(key);
     }
     for (const [key, { put }] of this.#aside) {
-      if (ownerOf(put) === id) this.#aside.delete(key);
+      if (sessionIdOf(put) === id) this.#aside.delete(key);
     }
     this.#append({ op: 'drop_session', id });
   }
@@ -129,12 +129,12 @@ function keyOf(change: Change): string {
 
 /** Whether a failed change concerns a session: it is its own, or one of all sessions. */
 export function concerns(change: Change, sessionId: string | undefined): boolean {
-  const owner = ownerOf(change);
+  const owner = sessionIdOf(change);
   return sessionId === undefined || owner === undefined || owner === sessionId;
 }
 
 /** The session of a record; a session belongs to itself, a server to none. */
-export function ownerOf(change: Change): string | undefined {
+export function sessionIdOf(change: Change): string | undefined {
   if (change.op === 'drop') return change.sessionId;
   if (change.op === 'drop_session') return change.id;
   const { kind, record } = change;

@@ -2,10 +2,10 @@
 
 import { lowerCase } from '../../core/audit/line.ts';
 import type { AuditFilter, AuditQuery } from '../../core/ports/audit-log.ts';
-import { Parameters, type Dialect as HistoryDialect, type Statement } from '../history/sql.ts';
+import { Parameters, type HistoryDialect, type Statement } from '../history/sql.ts';
 
 /** `bytewise`: the collation suffix with which only ASCII letters have cases. */
-export type Dialect = HistoryDialect & { bytewise: '' | ` COLLATE "C"` };
+export type AuditDialect = HistoryDialect & { bytewise: '' | ` COLLATE "C"` };
 
 /** The range of numbers to search, exclusive at both ends. */
 export interface Between {
@@ -20,7 +20,7 @@ const NAMES = [
   ['sessionId', 'session_id'],
 ] as const;
 
-export function readStatement(query: AuditQuery, { above, below }: Between, dialect: Dialect): Statement {
+export function readAuditStatement(query: AuditQuery, { above, below }: Between, dialect: AuditDialect): Statement {
   const parameters = new Parameters(dialect);
   const conditions = conditionsOf(query, dialect, parameters);
   if (above !== undefined) conditions.push(`seq > ${parameters.add(above)}`);
@@ -32,7 +32,7 @@ export function readStatement(query: AuditQuery, { above, below }: Between, dial
   return { sql, values: parameters.values };
 }
 
-function conditionsOf(filter: AuditFilter, dialect: Dialect, parameters: Parameters): string[] {
+function conditionsOf(filter: AuditFilter, dialect: AuditDialect, parameters: Parameters): string[] {
   const { kinds, principal, text, from, to } = filter;
   const conditions: string[] = [];
   if (kinds !== undefined) conditions.push(`kind IN (${parameters.list(kinds)})`);

@@ -1,11 +1,10 @@
 /** The statements that read the history, which are the same on every engine but for the names of tables and parameters. */
 
 import type { HistoryFilter, HistoryQuery } from '../../core/ports/history.ts';
+import type { SqlValue } from '../sql-value.ts';
 import type { TextColumns } from './row.ts';
 
-export type SqlValue = string | number | null;
-
-export interface Dialect extends TextColumns {
+export interface HistoryDialect extends TextColumns {
   /** The prefix of table names. */
   schema: '' | `${string}.`;
   /** The name of the parameter at this place, from 1. */
@@ -26,9 +25,9 @@ const COLUMNS = 'history.seq, history.status, history.ended_at, history.data';
 /** Collects parameters. */
 export class Parameters {
   readonly values: SqlValue[] = [];
-  readonly #dialect: Dialect;
+  readonly #dialect: HistoryDialect;
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: HistoryDialect) {
     this.#dialect = dialect;
   }
 
@@ -42,7 +41,7 @@ export class Parameters {
   }
 }
 
-export function readStatement(query: HistoryQuery, dialect: Dialect): Statement {
+export function readStatement(query: HistoryQuery, dialect: HistoryDialect): Statement {
   const { order, cursor, limit, content = false, contentBytes = Infinity } = query;
   const parameters = new Parameters(dialect);
   const data =
@@ -61,14 +60,14 @@ export function readStatement(query: HistoryQuery, dialect: Dialect): Statement 
   return { sql, values: parameters.values };
 }
 
-export function countStatement(filter: HistoryFilter, dialect: Dialect): Statement {
+export function countStatement(filter: HistoryFilter, dialect: HistoryDialect): Statement {
   const parameters = new Parameters(dialect);
   const conditions = conditionsOf(filter, dialect, parameters);
   const sql = `SELECT count(*) AS count FROM ${dialect.schema}history WHERE ${conditions.join(' AND ')}`;
   return { sql, values: parameters.values };
 }
 
-export function findStatement(ids: readonly string[], dialect: Dialect): Statement {
+export function findStatement(ids: readonly string[], dialect: HistoryDialect): Statement {
   const parameters = new Parameters(dialect);
   const keys = dialect.listOf(parameters.add(JSON.stringify(ids.map((id) => dialect.key(id)))));
   const sql = `SELECT ${COLUMNS}, content.data AS content FROM ${dialect.schema}history ${joinContent(dialect)}
@@ -80,7 +79,7 @@ export function changesStatement(
   seq: number,
   limit: number,
   principal: string | undefined,
-  dialect: Dialect,
+  dialect: HistoryDialect,
 ): Statement {
   const parameters = new Parameters(dialect);
   const conditions = [`history.seq > ${parameters.add(seq)}`, ...ofPrincipal(principal, dialect, parameters)];
@@ -89,7 +88,7 @@ export function changesStatement(
   return { sql, values: parameters.values };
 }
 
-export function tallyStatement(since: number, principal: string | undefined, dialect: Dialect): Statement {
+export function tallyStatement(since: number, principal: string | undefined, dialect: HistoryDialect): Statement {
   const parameters = new Parameters(dialect);
   const conditions = [
     `history.at >= ${parameters.add(since)}`,
@@ -101,10 +100,10 @@ export function tallyStatement(since: number, principal: string | undefined, dia
   return { sql, values: parameters.values };
 }
 
-const joinContent = ({ schema }: Dialect): string =>
+const joinContent = ({ schema }: HistoryDialect): string =>
   `LEFT JOIN ${schema}history_content AS content ON content.id = history.id`;
 
-function ofPrincipal(principal: string | undefined, dialect: Dialect, parameters: Parameters): string[] {
+function ofPrincipal(principal: string | undefined, dialect: HistoryDialect, parameters: Parameters): string[] {
   return principal === undefined ? [] : [`history.principal = ${parameters.add(dialect.key(principal))}`];
 }
 
@@ -115,7 +114,7 @@ const NAMES = [
   ['callId', 'call_id'],
 ] as const;
 
-function conditionsOf(filter: HistoryFilter, dialect: Dialect, parameters: Parameters): string[] {
+function conditionsOf(filter: HistoryFilter, dialect: HistoryDialect, parameters: Parameters): string[] {
   const { kinds, principal, active, statuses, task, text, from, to } = filter;
   const conditions = [`history.kind IN (${parameters.list(kinds)})`, ...ofPrincipal(principal, dialect, parameters)];
   for (const [field, column] of NAMES) {

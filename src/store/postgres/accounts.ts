@@ -14,7 +14,8 @@ import { isObject } from '../../lib/values.ts';
 import { accountRecord, accountsStatements, accountValues } from '../accounts/sql.ts';
 import { ACCOUNTS_CHANNEL } from './channels.ts';
 import type { Database } from './database.ts';
-import type { Row, Value } from './driver.ts';
+import type { Row } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
@@ -75,7 +76,7 @@ export class PostgresAccounts implements AccountStore {
     return version;
   }
 
-  async #write(expected: { version: string } | 'none' | 'any', values: Value[], now: number): Promise<boolean> {
+  async #write(expected: { version: string } | 'none' | 'any', values: SqlValue[], now: number): Promise<boolean> {
     if (expected === 'any') return this.#changed(SQL.replace, ...values);
     if (expected === 'none') return this.#changed(SQL.insert, ...values, now);
     return this.#changed(SQL.update, ...values, expected.version);
@@ -130,11 +131,11 @@ export class PostgresAccounts implements AccountStore {
     await this.#run(NOTIFY, fits ? whole : JSON.stringify({ gateway: this.#gateway } satisfies Notice));
   }
 
-  async #changed(sql: string, ...values: Value[]): Promise<boolean> {
+  async #changed(sql: string, ...values: SqlValue[]): Promise<boolean> {
     return (await this.#run(sql, ...values)).length > 0;
   }
 
-  async #run(sql: string, ...values: Value[]): Promise<Row[]> {
+  async #run(sql: string, ...values: SqlValue[]): Promise<Row[]> {
     return this.#db.read(sql, values);
   }
 }

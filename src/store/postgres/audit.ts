@@ -8,16 +8,17 @@ import type { AuditLog, AuditQuery } from '../../core/ports/audit-log.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
 import { rowOf, type AuditRow } from '../audit/row.ts';
-import { readStatement, type Dialect } from '../audit/sql.ts';
+import { readAuditStatement, type AuditDialect } from '../audit/sql.ts';
 import { Sweeps } from '../audit/sweeps.ts';
 import type { AuditToRead } from '../audit/to-read.ts';
 import { FIRST_WINDOW, readInWindows } from '../audit/windows.ts';
-import type { Row, Value } from './driver.ts';
+import type { Row } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { DIALECT as HISTORY_DIALECT } from './history.ts';
 import { openToLook } from './look.ts';
 import { SCHEMA } from './schema.ts';
 
-export const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: ' COLLATE "C"' };
+export const AUDIT_DIALECT: AuditDialect = { ...HISTORY_DIALECT, bytewise: ' COLLATE "C"' };
 
 /** A record that is too large is trimmed to this fraction, so that trimming is rare. */
 const TRIM_TO = 0.95;
@@ -76,8 +77,8 @@ export interface PostgresAuditOptions {
   /** Of the database. */
   name: string;
   /** Every statement may run twice. `read` is for slow statements, `write` for those that lines wait for. */
-  read: (sql: string, values: Value[]) => Promise<Row[]>;
-  write: (sql: string, values: Value[]) => Promise<Row[]>;
+  read: (sql: string, values: SqlValue[]) => Promise<Row[]>;
+  write: (sql: string, values: SqlValue[]) => Promise<Row[]>;
   log: Log;
 }
 
@@ -91,7 +92,7 @@ export class PostgresAudit implements AuditLog {
 
   async append(lines: readonly AuditLine[]): Promise<void> {
     if (lines.length === 0) return;
-    const rows = lines.map((line, index) => ({ place: index + 1, ...rowOf(line, DIALECT) }));
+    const rows = lines.map((line, index) => ({ place: index + 1, ...rowOf(line, AUDIT_DIALECT) }));
     await this.#options.write(APPEND, [stringifyExact(rows)]);
   }
 
@@ -99,7 +100,7 @@ export class PostgresAudit implements AuditLog {
     return readInWindows(query, {
       range: async () => this.#range(),
       rows: async (between, limit) => {
-        const { sql, values } = readStatement({ ...query, limit }, between, DIALECT);
+        const { sql, values } = readAuditStatement({ ...query, limit }, between, AUDIT_DIALECT);
         return this.#options.read(sql, values);
       },
       onUnreadable: (seq) => this.#options.log.error('audit_line_unreadable', { path: this.#options.name, seq }),

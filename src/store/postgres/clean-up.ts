@@ -8,7 +8,8 @@ import type { OwnedKind } from '../queue.ts';
 import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
 import { CLAIM_HOLDS } from './cluster.ts';
 import type { Database } from './database.ts';
-import type { Row, Value } from './driver.ts';
+import type { Row } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import type { RecordReader } from './records.ts';
 import { SCHEMA } from './schema.ts';
 import type { Writer } from './writer.ts';
@@ -92,7 +93,7 @@ export class CleanUp {
     return this.#dropTasks(DROP_ENDED, 'Infinity', before);
   }
 
-  async #dropTasks(sql: string, until: Value, ...more: Value[]): Promise<number> {
+  async #dropTasks(sql: string, until: SqlValue, ...more: SqlValue[]): Promise<number> {
     let dropped = 0;
     for await (const [row] of this.#chunks(sql, until, more)) dropped += Number(row?.['count']);
     return dropped;
@@ -148,7 +149,7 @@ export class CleanUp {
   }
 
   /** The results of a statement for each chunk; pending writes run between chunks. */
-  async *#chunks(sql: string, until: Value, more: readonly Value[] = []): AsyncGenerator<Row[]> {
+  async *#chunks(sql: string, until: SqlValue, more: readonly SqlValue[] = []): AsyncGenerator<Row[]> {
     const { db, writer, gateway } = this.#parts;
     let [place, last]: unknown[] = ['-Infinity', ''];
     while (typeof last === 'string') {

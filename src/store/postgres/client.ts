@@ -2,7 +2,8 @@
 
 import type { Duplex } from 'node:stream';
 import { codeOf } from '../../lib/log.ts';
-import type { PostgresClient, Row, Value } from './driver.ts';
+import type { PostgresClient, Row } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { READ_ONLY } from './failure.ts';
 import type { HostRoute } from './route.ts';
 import { failedSocket, withCode } from './socket.ts';
@@ -33,7 +34,7 @@ export class RoutedClient implements PostgresClient {
   }
 
   /** A statement is retried only if its connection was not ready yet. */
-  async unsafe(sql: string, values?: Value[], options?: { prepare?: boolean }): Promise<Row[]> {
+  async unsafe(sql: string, values?: SqlValue[], options?: { prepare?: boolean }): Promise<Row[]> {
     let refusal: unknown;
     for (let left = this.#route.hosts; ;) {
       const { host } = this.#route;

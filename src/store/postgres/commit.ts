@@ -5,7 +5,7 @@ import { stringifyExact } from '../../lib/exact-json.ts';
 import type { Change, Put, RecordKind } from '../queue.ts';
 import { OWNED_BY_A_SESSION, TABLES } from '../records.ts';
 import { SERVERS_CHANNEL } from './channels.ts';
-import type { Value } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
@@ -49,7 +49,7 @@ const COLUMNS: Record<RecordKind, Record<string, string>> = {
 
 export interface CommitStatement {
   sql: string;
-  values: Value[];
+  values: SqlValue[];
 }
 
 /**

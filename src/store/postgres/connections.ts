@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf } from '../../lib/log.ts';
-import type { PostgresClient, Row, Value } from './driver.ts';
-import { isAnswer, READ_ONLY } from './failure.ts';
+import type { PostgresClient, Row } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
+import { isDatabaseError, READ_ONLY } from './failure.ts';
 
 /** How long statements of replaced connections may still take. */
 export const LAST_SECONDS = 1;
@@ -36,7 +37,7 @@ export class Connections {
     await Promise.all(Array.from({ length: this.#options.max }, async () => this.run('SELECT', [])));
   }
 
-  async run(sql: string, values: Value[]): Promise<Row[]> {
+  async run(sql: string, values: SqlValue[]): Promise<Row[]> {
     // Waits here, not in the driver: the answer timeout starts with the connection.
     if (this.#inFlight >= this.#options.max) await this.#place();
     else this.#inFlight += 1;
@@ -66,7 +67,7 @@ export class Connections {
     });
   }
 
-  async #make(sql: string, values: Value[]): Promise<Row[]> {
+  async #make(sql: string, values: SqlValue[]): Promise<Row[]> {
     const client = this.#client;
     const { answerMs } = this.#options;
     const hung = new AbortController();
@@ -80,7 +81,8 @@ export class Connections {
     } catch (error) {
       // Read-only: after a failover, others lead to the new primary. Lost: if the driver had something to write at that moment, it
       // would never write on that connection again, and each attempt would end only after the time for connecting.
-      if (!isAnswer(error) || codeOf(error) === READ_ONLY) this.#replace(client, { lastSeconds: answerMs / 1000 });
+      if (!isDatabaseError(error) || codeOf(error) === READ_ONLY)
+        this.#replace(client, { lastSeconds: answerMs / 1000 });
       throw error;
     } finally {
       hung.abort();

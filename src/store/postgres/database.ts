@@ -11,7 +11,8 @@ import { StoreError } from '../store-error.ts';
 import { type DatabaseAddress, addressOf, NotAUrl } from './address.ts';
 import { RoutedClient } from './client.ts';
 import { Connections, LAST_SECONDS } from './connections.ts';
-import { loadDriver, type PostgresClient, type ClientOptions, type Driver, type Row, type Value } from './driver.ts';
+import { loadDriver, type PostgresClient, type ClientOptions, type Driver, type Row } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { mayPass, openFailure, readFailure } from './failure.ts';
 import { CONNECT_SECONDS, HostRoute } from './route.ts';
 
@@ -119,13 +120,13 @@ export class Database {
   }
 
   /** Runs a statement once. */
-  async run(sql: string, values: Value[] = [], lane: Lane = 'records'): Promise<Row[]> {
+  async run(sql: string, values: SqlValue[] = [], lane: Lane = 'records'): Promise<Row[]> {
     if (this.#closing) throw this.closed();
     return this.#lanes[lane].run(sql, values);
   }
 
   /** Runs an idempotent statement, and retries it if the connection is lost. */
-  async read(sql: string, values: Value[] = [], lane: Lane = 'records'): Promise<Row[]> {
+  async read(sql: string, values: SqlValue[] = [], lane: Lane = 'records'): Promise<Row[]> {
     return this.retry(async () => this.run(sql, values, lane));
   }
 

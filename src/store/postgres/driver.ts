@@ -2,14 +2,14 @@
 
 import type { Duplex } from 'node:stream';
 import { codeOf } from '../../lib/log.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { StoreError } from '../store-error.ts';
 
-export type Value = string | number | null;
 export type Row = Record<string, unknown>;
 
 /** The part of `postgres` that the store uses. */
 export interface PostgresClient {
-  unsafe(sql: string, values?: Value[], options?: { prepare?: boolean }): Promise<Row[]>;
+  unsafe(sql: string, values?: SqlValue[], options?: { prepare?: boolean }): Promise<Row[]>;
   /** Ends the connections once they are idle, or after the timeout in seconds. */
   end(options: { timeout: number }): Promise<void>;
 }

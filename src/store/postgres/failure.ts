@@ -87,14 +87,14 @@ export function readFailure(store: string, error: unknown): StoreError {
 }
 
 /** PostgreSQL errors have codes of five characters with a digit, unlike EPIPE. Others are connection errors. */
-export const isAnswer = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
+export const isDatabaseError = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(String(codeOf(error)));
 
 /**
  * The statement may succeed when it is made again: the connection was lost, it took too long (57014), others have all
  * connections (53300), or the server is stopping, starting, or not the primary any more.
  */
 export function mayPass(error: unknown): boolean {
-  return !isAnswer(error) || /^(?:08|53300|57P|57014|40|55P03|25006)/.test(String(codeOf(error)));
+  return !isDatabaseError(error) || /^(?:08|53300|57P|57014|40|55P03|25006)/.test(String(codeOf(error)));
 }
 
 /**

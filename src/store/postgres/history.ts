@@ -14,7 +14,7 @@ import {
   findStatement,
   readStatement,
   tallyStatement,
-  type Dialect,
+  type HistoryDialect,
   type Statement,
 } from '../history/sql.ts';
 import { LEASE_HOLDS } from './cluster.ts';
@@ -24,7 +24,7 @@ import { HISTORY_CHANNEL } from './channels.ts';
 import { keyOf } from './key.ts';
 import { SCHEMA } from './schema.ts';
 
-export const DIALECT: Dialect = {
+export const DIALECT: HistoryDialect = {
   schema: `${SCHEMA}.`,
   parameter: (place) => `$${place}`,
   position: 'strpos',

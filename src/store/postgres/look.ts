@@ -2,7 +2,8 @@
 
 import { StoreError } from '../store-error.ts';
 import { Database } from './database.ts';
-import type { Row, Value } from './driver.ts';
+import type { Row } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { openFailure, readFailure } from './failure.ts';
 import { storedVersion } from './schema.ts';
 
@@ -11,7 +12,7 @@ export interface Look {
   name: string;
   schemaVersion: number;
   /** Runs a statement without a time limit. */
-  read: (sql: string, values?: Value[]) => Promise<Row[]>;
+  read: (sql: string, values?: SqlValue[]) => Promise<Row[]>;
   close: () => Promise<void>;
 }
 

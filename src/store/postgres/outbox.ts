@@ -12,7 +12,8 @@ import {
 } from '../outbox/sql.ts';
 import { holdsWithin } from './cluster.ts';
 import type { Database } from './database.ts';
-import type { Row, Value } from './driver.ts';
+import type { Row } from './driver.ts';
+import type { SqlValue } from '../sql-value.ts';
 import { SCHEMA } from './schema.ts';
 
 const SQL = outboxStatements({
@@ -83,7 +84,7 @@ export class PostgresOutbox implements Outbox {
   }
 
   /** Every statement may run twice. */
-  async #run(sql: string, ...values: Value[]): Promise<Row[]> {
+  async #run(sql: string, ...values: SqlValue[]): Promise<Row[]> {
     return this.#db.read(sql, values, 'history');
   }
 }

@@ -28,7 +28,7 @@ import type { Claim } from './commit.ts';
 import { Database, PATIENCE_MS, RETRY_MS } from './database.ts';
 import { DoubtfulClaims } from './doubtful-claims.ts';
 import type { Row } from './driver.ts';
-import { isAnswer, openFailure } from './failure.ts';
+import { isDatabaseError, openFailure } from './failure.ts';
 import { excessOf } from './fit.ts';
 import { PostgresHistory } from './history.ts';
 import { keyOf } from './key.ts';
@@ -214,7 +214,7 @@ export class PostgresStore implements Store {
     try {
       return await this.#db.run(CLAIM, values);
     } catch (error) {
-      if (!isAnswer(error)) this.#doubtful.add(sessionId);
+      if (!isDatabaseError(error)) this.#doubtful.add(sessionId);
       throw error;
     }
   }

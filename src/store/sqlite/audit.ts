@@ -9,7 +9,7 @@ import type { AuditLine, StoredLine } from '../../core/audit/line.ts';
 import type { AuditLog, AuditQuery } from '../../core/ports/audit-log.ts';
 import { stderrLog, type Log } from '../../lib/log.ts';
 import { rowOf } from '../audit/row.ts';
-import { readStatement, type Dialect } from '../audit/sql.ts';
+import { readAuditStatement, type AuditDialect } from '../audit/sql.ts';
 import { Sweeps } from '../audit/sweeps.ts';
 import { FIRST_WINDOW, readInWindows } from '../audit/windows.ts';
 import type { Statement } from '../history/sql.ts';
@@ -20,7 +20,7 @@ import { DIALECT as HISTORY_DIALECT } from './history.ts';
 import { PreparedStatements } from './statements.ts';
 import { transaction } from './transaction.ts';
 
-const DIALECT: Dialect = { ...HISTORY_DIALECT, bytewise: '' };
+const AUDIT_DIALECT: AuditDialect = { ...HISTORY_DIALECT, bytewise: '' };
 
 /** The part of the file that the record may have at most. */
 const FILE_SHARE = 1 / 4;
@@ -85,7 +85,7 @@ export class SqliteAudit implements AuditLog {
   async append(lines: readonly AuditLine[]): Promise<void> {
     if (lines.length === 0) return;
     this.#statements.check(() => {
-      const rows = lines.map((line) => rowOf(line, DIALECT));
+      const rows = lines.map((line) => rowOf(line, AUDIT_DIALECT));
       transaction(this.#db, () => {
         const { newest } = this.#prepared.get(NUMBER).get(rows.length) as { newest: number };
         let [seq, bytes] = [newest - rows.length, 0];
@@ -111,7 +111,7 @@ export class SqliteAudit implements AuditLog {
         return oldest === null ? undefined : { oldest, newest };
       },
       rows: async (between, limit) => {
-        const found = this.#rows(readStatement({ ...query, limit }, between, DIALECT));
+        const found = this.#rows(readAuditStatement({ ...query, limit }, between, AUDIT_DIALECT));
         await nextTurn();
         return found;
       },

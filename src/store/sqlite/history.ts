@@ -16,7 +16,7 @@ import {
   findStatement,
   readStatement,
   tallyStatement,
-  type Dialect,
+  type HistoryDialect,
   type Statement,
 } from '../history/sql.ts';
 import { CheckedStatements, type Row } from './checked-statements.ts';
@@ -24,7 +24,7 @@ import { failedWith } from './database.ts';
 import type { PreparedStatements } from './statements.ts';
 import { transaction } from './transaction.ts';
 
-export const DIALECT: Dialect = {
+export const DIALECT: HistoryDialect = {
   schema: '',
   parameter: () => '?',
   position: 'instr',
