@@ -6,7 +6,7 @@ import { stringifyExact } from '../lib/exact-json.ts';
 import type { Notification } from './notification.ts';
 import type { NotifyEvent } from './settings.ts';
 
-export interface Message {
+export interface NotifyMessage {
   /** The same at each attempt. */
   id: string;
   event: NotifyEvent | 'test';
@@ -41,7 +41,7 @@ const TYPES: Record<NotifyEvent, string> = {
 
 const MINUTE_MS = 60_000;
 
-export function messageFrom(id: string, notification: Notification, { base, answerLink }: MessageLinks): Message {
+export function messageFrom(id: string, notification: Notification, { base, answerLink }: MessageLinks): NotifyMessage {
   const { event, at, principal, server, tool, question, task, message, arguments: args } = notification;
   const link = base === undefined ? undefined : `${base}/console${fragmentOf(notification)}`;
   const data = {
@@ -70,7 +70,7 @@ export function messageFrom(id: string, notification: Notification, { base, answ
   };
 }
 
-export function testMessage(id: string, target: string, now: number, base: string | undefined): Message {
+export function testMessage(id: string, target: string, now: number, base: string | undefined): NotifyMessage {
   const link = base === undefined ? undefined : `${base}/console`;
   return {
     id,
@@ -86,7 +86,7 @@ export function testMessage(id: string, target: string, now: number, base: strin
 }
 
 /** The text of a message with its links, for targets without buttons. */
-export function plainText({ lines, link, answerLink }: Message): string {
+export function textWithLinks({ lines, link, answerLink }: NotifyMessage): string {
   return [
     ...lines,
     ...(answerLink === undefined ? [] : [`Answer: ${answerLink}`]),

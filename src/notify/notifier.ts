@@ -28,14 +28,14 @@ export interface QueueingParts {
   dispatcher: Dispatcher;
   webhooks: TaskWebhooks | undefined;
   /** The open questions at this gateway that cause notifications. */
-  open: OpenQuestions;
+  open: NotifiedQuestions;
   counters: Pick<Store, 'addToCounter'>;
   clock: Clock;
   log: Log;
   observed: Observed;
 }
 
-export type OpenQuestions = Map<string, Pick<NotedQuestion, 'tool' | 'expiresAt'>>;
+export type NotifiedQuestions = Map<string, Pick<NotedQuestion, 'tool' | 'expiresAt'>>;
 
 interface KnownServer {
   isDown: boolean;
@@ -49,7 +49,7 @@ const NEVER_TOLD: KnownServer = { isDown: false, toldAt: -Infinity, dueAt: -Infi
 
 export class QueueingNotifier implements Notifier {
   readonly #parts: QueueingParts;
-  readonly #open: OpenQuestions;
+  readonly #open: NotifiedQuestions;
   /** Whether servers are there, as far as they were lost or found in this run of the program. */
   readonly #servers = new Map<string, KnownServer>();
   #adding = new Map<string, QueuedNotice>();

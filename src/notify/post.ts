@@ -19,7 +19,7 @@ const SHOWN_CHARS = 200;
 const LONGEST_RETRY_S = 3600;
 
 /** Sends JSON. Redirects are not followed: they could lead anywhere, also into the network of the gateway. */
-export async function postJson(url: URL, body: string, signal: AbortSignal, options: PostOptions = {}): Promise<void> {
+export async function sendJson(url: URL, body: string, signal: AbortSignal, options: PostOptions = {}): Promise<void> {
   const { headers, lookup } = options;
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const { response, text } = await new Promise<{ response: IncomingMessage; text: string }>((resolve, reject) => {

@@ -14,7 +14,7 @@ import { question as storedQuestion, session } from '../../tests/support/records
 import { Receiver, type Received } from '../../tests/support/receiver.ts';
 import { TestClock } from '../../tests/support/test-clock.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { QueueingNotifier, type OpenQuestions } from './notifier.ts';
+import { QueueingNotifier, type NotifiedQuestions } from './notifier.ts';
 import { Plan } from './plan.ts';
 import { Sender } from './sender.ts';
 import type { NotifySettings, TargetSettings } from './settings.ts';
@@ -72,7 +72,7 @@ function startNotifications(targets: Record<string, TargetInput>, world: World =
   const webhooks = settings.taskWebhooks && new TaskWebhooks(settings.taskWebhooks.allow);
   const plan = new Plan(settings);
   const sender = new Sender({ settings, store, clock, base: () => 'https://gw.test', webhooks });
-  const open: OpenQuestions = new Map();
+  const open: NotifiedQuestions = new Map();
   const isOpen = (id: string): boolean => open.has(id);
   const { most } = world;
   const dispatcher = new Dispatcher({

@@ -6,7 +6,7 @@ import type { Store } from '../core/ports/store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseExact } from '../lib/exact-json.ts';
 import { timeoutSignal } from '../lib/timers.ts';
-import { messageFrom, type Message } from './message.ts';
+import { messageFrom, type NotifyMessage } from './message.ts';
 import type { Notification } from './notification.ts';
 import { TASK_WEBHOOK } from './plan.ts';
 import type { NotifySettings, TargetSettings } from './settings.ts';
@@ -107,7 +107,7 @@ export class Sender {
 /** Throws if the target takes longer, or if the sending is stopped. */
 export async function sendInTime(
   target: Target,
-  message: Message,
+  message: NotifyMessage,
   timeoutMs: number,
   clock: Clock,
   stop?: AbortSignal,

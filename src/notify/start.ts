@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { testMessage } from './message.ts';
-import { QueueingNotifier, type OpenQuestions } from './notifier.ts';
+import { QueueingNotifier, type NotifiedQuestions } from './notifier.ts';
 import { Plan } from './plan.ts';
 import { Sender, sendInTime } from './sender.ts';
 import type { NotifySettings } from './settings.ts';
@@ -29,7 +29,7 @@ export function createNotifier({ settings, store, clock, log, observed, base }: 
   const webhooks = settings.taskWebhooks && new TaskWebhooks(settings.taskWebhooks.allow);
   const plan = new Plan(settings);
   const sender = new Sender({ settings, store, clock, base, webhooks });
-  const open: OpenQuestions = new Map();
+  const open: NotifiedQuestions = new Map();
   const isOpen = (id: string): boolean => open.has(id);
   const dispatcher = new Dispatcher({ store, sender, plan, settings, clock, log, observed, isOpen });
   const { outbox } = store;

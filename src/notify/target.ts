@@ -1,10 +1,10 @@
 /** What can receive messages. */
 
-import type { Message } from './message.ts';
+import type { NotifyMessage } from './message.ts';
 
 export interface Target {
   /** Resolves when the target has the message; throws if it does not take it in time. */
-  send(message: Message, signal: AbortSignal): Promise<void>;
+  send(message: NotifyMessage, signal: AbortSignal): Promise<void>;
 }
 
 /** The target did not take a message. Its text is shown to operators, and has no secrets. */

@@ -5,7 +5,7 @@ import { cleanLine } from '../../lib/clean.ts';
 import { isoTime } from '../../lib/clock.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { codeOf, messageOf } from '../../lib/log.ts';
-import type { Message } from '../message.ts';
+import type { NotifyMessage } from '../message.ts';
 import type { TargetSettings } from '../settings.ts';
 import { SendFailure, type Target } from '../target.ts';
 
@@ -23,7 +23,7 @@ export function command({ command: program = '', args = [] }: TargetSettings): T
   };
 }
 
-function environmentOf({ id, event, title, link = '' }: Message): Record<string, string> {
+function environmentOf({ id, event, title, link = '' }: NotifyMessage): Record<string, string> {
   return { MEANWHILE_ID: id, MEANWHILE_EVENT: event, MEANWHILE_TITLE: title, MEANWHILE_LINK: link };
 }
 

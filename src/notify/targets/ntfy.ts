@@ -1,7 +1,7 @@
 /** A topic of ntfy. */
 
 import { stringifyExact } from '../../lib/exact-json.ts';
-import { postJson } from '../post.ts';
+import { sendJson } from '../post.ts';
 import type { TargetSettings } from '../settings.ts';
 import type { Target } from '../target.ts';
 
@@ -26,7 +26,7 @@ export function ntfy({ url = '', token, priority }: TargetSettings): Target {
         ...(click !== undefined && { click }),
         ...(actions.length > 0 && { actions }),
       };
-      await postJson(server, stringifyExact(body), signal, { headers });
+      await sendJson(server, stringifyExact(body), signal, { headers });
     },
   };
 }

@@ -1,7 +1,7 @@
 /** An incoming webhook of Slack, or of a program that takes the same messages. */
 
 import { stringifyExact } from '../../lib/exact-json.ts';
-import { postJson } from '../post.ts';
+import { sendJson } from '../post.ts';
 import type { TargetSettings } from '../settings.ts';
 import type { Target } from '../target.ts';
 
@@ -28,7 +28,7 @@ export function slack({ url = '' }: TargetSettings): Target {
         unfurl_links: false,
         unfurl_media: false,
       };
-      await postJson(address, stringifyExact(body), signal);
+      await sendJson(address, stringifyExact(body), signal);
     },
   };
 }

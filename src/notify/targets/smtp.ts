@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
 import type { SMTPTransportGetSocket } from 'nodemailer/lib/smtp-transport';
 import { messageOf } from '../../lib/log.ts';
-import { plainText } from '../message.ts';
+import { textWithLinks } from '../message.ts';
 import type { TargetSettings } from '../settings.ts';
 import { SendFailure, type Target } from '../target.ts';
 
@@ -51,7 +51,7 @@ export function smtp({ url = '', from = '', to = [], timeoutMs }: TargetSettings
           from,
           to: [...to],
           subject: message.title,
-          text: `${plainText(message)}\n`,
+          text: `${textWithLinks(message)}\n`,
           // A repetition is recognized by it.
           messageId: `<${message.id}@meanwhile.local>`,
           headers: { 'Auto-Submitted': 'auto-generated' },

@@ -8,7 +8,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { defer } from '../../../tests/support/owned.ts';
 import { Receiver } from '../../../tests/support/receiver.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
-import { messageFrom, testMessage, type Message } from '../message.ts';
+import { messageFrom, testMessage, type NotifyMessage } from '../message.ts';
 import type { Notification } from '../notification.ts';
 import { sendInTime } from '../sender.ts';
 import type { TargetSettings, TargetType } from '../settings.ts';
@@ -37,7 +37,7 @@ const NOTIFICATION: Notification = {
   question: { id: 'q1', kind: 'elicitation', mode: 'form', sessionId: 'secret session', expiresAt: NOW + 600_000 },
 };
 
-const question = (more: Partial<Notification> = {}, answerLink?: string): Message =>
+const question = (more: Partial<Notification> = {}, answerLink?: string): NotifyMessage =>
   messageFrom('msg_1', { ...NOTIFICATION, ...more }, { base: 'https://gw.test', answerLink });
 
 async function send(target: TargetSettings, message = question()): Promise<void> {

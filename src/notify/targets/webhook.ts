@@ -3,8 +3,8 @@
 import { createHmac } from 'node:crypto';
 import { isoTime } from '../../lib/clock.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
-import type { Message } from '../message.ts';
-import { postJson, type PostOptions } from '../post.ts';
+import type { NotifyMessage } from '../message.ts';
+import { sendJson, type PostOptions } from '../post.ts';
 import type { TargetSettings } from '../settings.ts';
 import type { Target } from '../target.ts';
 
@@ -16,11 +16,11 @@ export function webhook(
   const address = new URL(url);
   const key = keyFrom(secret);
   return {
-    send: async ({ id, type, at, data }: Message, signal) => {
+    send: async ({ id, type, at, data }: NotifyMessage, signal) => {
       const body = stringifyExact({ type, timestamp: isoTime(at), data });
       const timestamp = String(Math.floor(now() / 1000));
       const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-      await postJson(address, body, signal, {
+      await sendJson(address, body, signal, {
         ...options,
         headers: {
           ...headers,
