@@ -21,7 +21,7 @@ export interface Followed extends Running {
   waiting: number;
 }
 
-export type Start = (call: OutgoingCall) => Promise<CallOutcome>;
+export type StartCall = (call: OutgoingCall) => Promise<CallOutcome>;
 
 /** The calls that a client has running and the tasks that it follows, until each has ended or the client has left. */
 export class Following {
@@ -34,7 +34,12 @@ export class Following {
   }
 
   /** Starts something and keeps track of it until it has ended. */
-  begin(running: Running, quiet: boolean, hooks: Pick<OutgoingCall, 'onTask' | 'onProgress'>, start: Start): Followed {
+  begin(
+    running: Running,
+    quiet: boolean,
+    hooks: Pick<OutgoingCall, 'onTask' | 'onProgress'>,
+    start: StartCall,
+  ): Followed {
     const id = secretId();
     const late = this.#left;
     const { toolName: tool, params: args, stop } = running;

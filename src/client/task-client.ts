@@ -16,7 +16,7 @@ import type { RequestOptions } from '../south/peer/peer.ts';
 import type { ConnectionAccount } from '../core/sign-in/connection-account.ts';
 import { readServerTask, type TaskOffer } from '../south/server-task.ts';
 import { asTold, errorFrom, requestError, TaskClientError, unlessCancelled } from './task-client-error.ts';
-import { Following, type End, type Followed, type Running, type Start } from './following.ts';
+import { Following, type End, type Followed, type Running, type StartCall } from './following.ts';
 import { KnownTasks } from './known-tasks.ts';
 import { askListeners } from './pending.ts';
 import { toolCallStream } from './stream.ts';
@@ -176,7 +176,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
   watchTask(taskId: string, options: Pick<ToolCallOptions, 'signal'> = {}): ToolCallStream {
     return toolCallStream(async (tell) => {
       await this.#requireOffer();
-      const resume: Start = async (call) => this.#connection.resume(inTask({ taskId }), call);
+      const resume: StartCall = async (call) => this.#connection.resume(inTask({ taskId }), call);
       return this.#run({ toolName: '', params: {}, metadata: {} }, options.signal, tell, resume);
     });
   }
@@ -288,7 +288,7 @@ export class TaskClient extends typedEventTarget<TaskClientEvents>() {
     { metadata, ...invoked }: Invoked,
     signal: AbortSignal | undefined,
     tell: (message: ToolCallMessage) => void,
-    start: Start,
+    start: StartCall,
   ): Promise<ToolCallInvocation> {
     const begun = { ...invoked, timestamp: new Date(), ...(Object.keys(metadata).length > 0 && { metadata }) };
     const running: Running = { ...invoked, stop: new AbortController() };

@@ -7,7 +7,7 @@ import {
   propertiesOf,
   requiredOf,
   resolve,
-  type Schema,
+  type JsonSchema,
 } from '../../lib/form/json-schema.ts';
 import { typed } from './typed.ts';
 
@@ -18,7 +18,7 @@ export type ToolArguments = { args: Record<string, unknown> } | { mistakes: stri
  * argument that is missing is sent with its default, if it has one.
  */
 export function toolArguments(
-  inputSchema: Schema,
+  inputSchema: JsonSchema,
   given: readonly GivenArgument[],
   base: Record<string, unknown> = {},
 ): ToolArguments {
@@ -51,7 +51,7 @@ export function toolArguments(
   return mistakes.length === 0 ? { args: Object.fromEntries(args) } : { mistakes };
 }
 
-function isList(property: Schema | undefined, root: Schema): boolean {
+function isList(property: JsonSchema | undefined, root: JsonSchema): boolean {
   return property !== undefined && alternatives(property, root).some(({ type }) => type === 'array');
 }
 

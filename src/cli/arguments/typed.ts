@@ -1,6 +1,6 @@
 import { parseExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
-import { alternatives, describeType, itemsOf, type Schema } from '../../lib/form/json-schema.ts';
+import { alternatives, describeType, itemsOf, type JsonSchema } from '../../lib/form/json-schema.ts';
 import { NUMBER, WHOLE, wholeNumber } from '../../lib/form/numbers.ts';
 
 export type Typed = { value: unknown } | { mistake: string };
@@ -9,13 +9,13 @@ export type Typed = { value: unknown } | { mistake: string };
 type Found = { value: unknown } | { changed?: string };
 
 /** Converts typed text to the type that the schema wants. */
-export function typed(text: string, schema: Schema, root: Schema): Typed {
+export function typed(text: string, schema: JsonSchema, root: JsonSchema): Typed {
   const found = find(text, schema, root, 0);
   if ('value' in found) return found;
   return { mistake: found.changed ?? `expected ${describeType(schema, root)}, got '${text}'` };
 }
 
-function find(text: string, schema: Schema, root: Schema, depth: number): Found {
+function find(text: string, schema: JsonSchema, root: JsonSchema, depth: number): Found {
   // Any text is a valid string, so other types are tried first.
   const options = alternatives(schema, root).toSorted((a, b) => Number(takesAnyText(a)) - Number(takesAnyText(b)));
   let other: Found = NOT_IT;
@@ -29,12 +29,12 @@ function find(text: string, schema: Schema, root: Schema, depth: number): Found 
 
 const TYPES = new Set<unknown>(['number', 'integer', 'boolean', 'null', 'array', 'object']);
 
-const takesAnyText = (schema: Schema): boolean =>
+const takesAnyText = (schema: JsonSchema): boolean =>
   !TYPES.has(schema['type']) && !('const' in schema) && !Array.isArray(schema['enum']);
 
 const NOT_IT: Found = {};
 
-function findAs(text: string, schema: Schema, root: Schema, depth: number): Found {
+function findAs(text: string, schema: JsonSchema, root: JsonSchema, depth: number): Found {
   const { type } = schema;
   const choices = 'const' in schema ? [schema['const']] : schema['enum'];
   if (Array.isArray(choices)) {
@@ -75,7 +75,7 @@ function exactly(text: string, whole: boolean): Found {
 }
 
 /** A JSON array, or a single item. */
-function list(text: string, schema: Schema, root: Schema, depth: number): Found {
+function list(text: string, schema: JsonSchema, root: JsonSchema, depth: number): Found {
   if (text.trimStart().startsWith('[')) return json(text, Array.isArray);
   const item = find(text, itemsOf(schema, root, depth), root, depth + 1);
   return 'value' in item ? { value: [item.value] } : item;

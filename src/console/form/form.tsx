@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useId, useMemo, useRef, useState } from 'preact/hooks';
 import { formMistakes } from '../../lib/form/check.ts';
 import { fieldsOf } from '../../lib/form/fields.ts';
-import type { Schema } from '../../lib/form/json-schema.ts';
+import type { JsonSchema } from '../../lib/form/json-schema.ts';
 import { plainText, stringifyExact } from '../../lib/exact-json.ts';
 import { draftOf, emptyDraft, readDraft, readRaw, type Draft, type Entered } from './draft.ts';
 import { FieldInput } from './fields.tsx';
@@ -12,7 +12,7 @@ import { formDrafts } from '../state/drafts.ts';
 import { sentence } from '../sentence.ts';
 
 export interface SchemaFormProps {
-  schema: Schema;
+  schema: JsonSchema;
   /** Drafts are kept under this name, so that nothing is lost when the person looks at something else. */
   draftKey: string;
   /** Why the form may not be enough; then it begins with JSON. */

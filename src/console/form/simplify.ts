@@ -1,6 +1,6 @@
 /** Makes a flat form of the input schema of a tool, where that is possible. */
 
-import { alternatives, mandatoryOf, propertiesOf, type Schema } from '../../lib/form/json-schema.ts';
+import { alternatives, mandatoryOf, propertiesOf, type JsonSchema } from '../../lib/form/json-schema.ts';
 import { choiceValues } from '../../lib/form/choices.ts';
 import { isObject } from '../../lib/values.ts';
 
@@ -8,12 +8,12 @@ import { isObject } from '../../lib/values.ts';
 const BEYOND = ['oneOf', 'anyOf', 'allOf', 'if', 'not', 'patternProperties', 'dependentRequired', 'dependentSchemas'];
 
 export interface Simplified {
-  form: Schema;
+  form: JsonSchema;
   /** Why a form cannot express everything that the schema allows. */
   limits?: string;
 }
 
-export function simplify(schema: Schema | undefined): Simplified {
+export function simplify(schema: JsonSchema | undefined): Simplified {
   const root = schema ?? { type: 'object' };
   const properties = [...propertiesOf(root)].map(([name, property]) => [name, simpleProperty(property, root)] as const);
   const form = { type: 'object', properties: Object.fromEntries(properties), required: mandatoryOf(root) };
@@ -27,7 +27,7 @@ export function simplify(schema: Schema | undefined): Simplified {
 }
 
 /** A choice of one type and `null` is that type; any other mixture is entered as JSON or text. */
-function simpleProperty(property: Schema, root: Schema): Schema {
+function simpleProperty(property: JsonSchema, root: JsonSchema): JsonSchema {
   if (choiceValues(property) !== undefined) return property;
   if ('const' in property) return { ...property, enum: [property['const']] };
   const options = alternatives(property, root).filter((option) => option['type'] !== 'null');

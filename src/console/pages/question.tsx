@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
-import type { Schema } from '../../lib/form/json-schema.ts';
+import type { JsonSchema } from '../../lib/form/json-schema.ts';
 import { isObject } from '../../lib/values.ts';
 import { SchemaForm } from '../form/form.tsx';
 import { clock } from '../format.ts';
@@ -123,7 +123,7 @@ function Answering({ question, wasRead }: { question: Question; wasRead: boolean
 
 function FormQuestion({ question }: { question: Question }): JSX.Element {
   const { requestedSchema } = question.params ?? {};
-  const schema: Schema = isObject(requestedSchema) ? requestedSchema : { type: 'object', properties: {} };
+  const schema: JsonSchema = isObject(requestedSchema) ? requestedSchema : { type: 'object', properties: {} };
   const expressible = isObject(schema['properties']) || requestedSchema === undefined;
   return (
     <>

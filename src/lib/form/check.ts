@@ -7,7 +7,7 @@
 import { isBigNumber, nearestNumber } from '../exact-json.ts';
 import { isObject } from '../values.ts';
 import { choiceValues } from './choices.ts';
-import { requiredOf, type Schema } from './json-schema.ts';
+import { requiredOf, type JsonSchema } from './json-schema.ts';
 
 /** How many choices an error names. */
 const SHOWN_CHOICES = 20;
@@ -21,13 +21,13 @@ export interface FieldMistake {
 }
 
 /** What is wrong with the content, or `undefined` if nothing is. */
-export function formMistake(form: Schema, content: Schema): string | undefined {
+export function formMistake(form: JsonSchema, content: JsonSchema): string | undefined {
   for (const mistake of eachMistake(form, content)) return inWords(mistake);
   return undefined;
 }
 
 /** Everything that is wrong with the content, with one message for each field. */
-export function formMistakes(form: Schema, content: Schema): FieldMistake[] {
+export function formMistakes(form: JsonSchema, content: JsonSchema): FieldMistake[] {
   return [...eachMistake(form, content)];
 }
 
@@ -42,7 +42,7 @@ function inWords({ field, kind, mistake }: FieldMistake): string {
   }
 }
 
-function* eachMistake(form: Schema, content: Schema): Generator<FieldMistake> {
+function* eachMistake(form: JsonSchema, content: JsonSchema): Generator<FieldMistake> {
   const fields = isObject(form['properties']) ? form['properties'] : {};
   for (const field of new Set(requiredOf(form))) {
     if (!Object.hasOwn(content, field)) yield { field, kind: 'missing', mistake: 'an answer is required' };
@@ -58,7 +58,7 @@ function* eachMistake(form: Schema, content: Schema): Generator<FieldMistake> {
 }
 
 /** Why a value does not fit the schema of its field, or `undefined` if it does. */
-export function valueMistake(field: Schema, value: unknown): string | undefined {
+export function valueMistake(field: JsonSchema, value: unknown): string | undefined {
   const choices = choiceValues(field);
   if (choices !== undefined) return choices.includes(value) ? undefined : notAChoice(choices);
   switch (field['type']) {
@@ -76,7 +76,7 @@ export function valueMistake(field: Schema, value: unknown): string | undefined 
   }
 }
 
-function textMistake(field: Schema, value: string): string | undefined {
+function textMistake(field: JsonSchema, value: string): string | undefined {
   const { length } = Array.from(value);
   const [least, most] = [limit(field, 'minLength'), limit(field, 'maxLength')];
   if (least !== undefined && length < least) return `expected at least ${least} character${least === 1 ? '' : 's'}`;
@@ -85,7 +85,7 @@ function textMistake(field: Schema, value: string): string | undefined {
   return looksRight === undefined || looksRight(value) ? undefined : `expected the format ${String(field['format'])}`;
 }
 
-function numberMistake(field: Schema, value: number | undefined): string | undefined {
+function numberMistake(field: JsonSchema, value: number | undefined): string | undefined {
   if (value === undefined || !Number.isFinite(value)) return 'expected a number';
   if (field['type'] === 'integer' && !Number.isInteger(value)) return 'expected a whole number';
   const [least, most] = [limit(field, 'minimum'), limit(field, 'maximum')];
@@ -94,7 +94,7 @@ function numberMistake(field: Schema, value: number | undefined): string | undef
   return undefined;
 }
 
-function selectionMistake(field: Schema, values: unknown[]): string | undefined {
+function selectionMistake(field: JsonSchema, values: unknown[]): string | undefined {
   const [least, most] = [limit(field, 'minItems'), limit(field, 'maxItems')];
   if (least !== undefined && values.length < least) return `expected at least ${least}`;
   if (most !== undefined && values.length > most) return `expected at most ${most}`;
@@ -127,7 +127,7 @@ function isDate(text: string): boolean {
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
-function limit(field: Schema, name: string): number | undefined {
+function limit(field: JsonSchema, name: string): number | undefined {
   const value = field[name];
   return typeof value === 'number' ? value : undefined;
 }

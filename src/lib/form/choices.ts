@@ -1,6 +1,6 @@
 import { cleanLine } from '../clean.ts';
 import { isObject } from '../values.ts';
-import type { Schema } from './json-schema.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 export interface Choice {
   value: unknown;
@@ -8,7 +8,7 @@ export interface Choice {
 }
 
 /** The ways to write a choice: `enum`, with `enumNames`, and `oneOf` or `anyOf` of `const` and `title`. */
-export function choicesOf(schema: Schema): Choice[] | undefined {
+export function choicesOf(schema: JsonSchema): Choice[] | undefined {
   const { enum: values, enumNames: names } = schema;
   if (Array.isArray(values)) {
     const labels = Array.isArray(names) ? names : [];
@@ -18,14 +18,14 @@ export function choicesOf(schema: Schema): Choice[] | undefined {
 }
 
 /** The values alone. */
-export function choiceValues(schema: Schema): unknown[] | undefined {
+export function choiceValues(schema: JsonSchema): unknown[] | undefined {
   return Array.isArray(schema['enum']) ? schema['enum'] : titledIn(schema)?.map((each) => each['const']);
 }
 
-function titledIn(schema: Schema): Schema[] | undefined {
+function titledIn(schema: JsonSchema): JsonSchema[] | undefined {
   const titled = schema['oneOf'] ?? schema['anyOf'];
   if (!Array.isArray(titled) || !titled.every((each) => isObject(each) && 'const' in each)) return undefined;
-  return titled as Schema[];
+  return titled as JsonSchema[];
 }
 
 function choice(value: unknown, label: unknown): Choice {

@@ -3,7 +3,7 @@
 import { parseExact } from '../exact-json.ts';
 import { valueMistake } from './check.ts';
 import type { Field, TextField } from './fields.ts';
-import type { Schema } from './json-schema.ts';
+import type { JsonSchema } from './json-schema.ts';
 import { NUMBER, WHOLE, wholeNumber } from './numbers.ts';
 
 export type Entry = { kind: 'value'; value: unknown } | { kind: 'empty' } | { kind: 'mistake'; mistake: string };
@@ -22,7 +22,7 @@ export function mistakeIn({ schema }: Pick<Field, 'schema'>, value: unknown): st
   return valueMistake(schema, value);
 }
 
-function valueOf(schema: Schema, text: string, typedText: string): unknown {
+function valueOf(schema: JsonSchema, text: string, typedText: string): unknown {
   switch (schema['type']) {
     case 'number':
     case 'integer':

@@ -3,7 +3,7 @@
 import { cleanLine } from '../clean.ts';
 import { isObject } from '../values.ts';
 import { choicesOf, type Choice } from './choices.ts';
-import { limitsOf, requiredOf, type Schema } from './json-schema.ts';
+import { limitsOf, requiredOf, type JsonSchema } from './json-schema.ts';
 
 interface FieldBase {
   name: string;
@@ -11,7 +11,7 @@ interface FieldBase {
   /** Description, limits, and whether it is optional. */
   help: string;
   required: boolean;
-  schema: Schema;
+  schema: JsonSchema;
 }
 
 export interface TextField extends FieldBase {
@@ -39,7 +39,7 @@ export interface SeveralOfField extends FieldBase {
 
 export type Field = TextField | YesNoField | OneOfField | SeveralOfField;
 
-export function fieldsOf(form: Schema): Field[] {
+export function fieldsOf(form: JsonSchema): Field[] {
   const properties = isObject(form['properties']) ? form['properties'] : {};
   const required = new Set(requiredOf(form));
   return Object.entries(properties).map(([name, schema]) =>
@@ -53,7 +53,7 @@ export function captionOf({ title, help }: Field): string {
   return help.startsWith('(') ? `${title} ${help}` : `${title}: ${help}`;
 }
 
-function fieldOf(name: string, schema: Schema, required: boolean): Field {
+function fieldOf(name: string, schema: JsonSchema, required: boolean): Field {
   const { title, default: initial, items } = schema;
   const base: FieldBase = {
     name,
@@ -92,7 +92,7 @@ const TYPE_NAMES = new Map([
   ['object', 'an object as JSON'],
 ]);
 
-function helpOf(schema: Schema, required: boolean): string {
+function helpOf(schema: JsonSchema, required: boolean): string {
   const { description, type, items } = schema;
   const chosen = isObject(items) && choicesOf(items) !== undefined;
   const rules = [

@@ -2,13 +2,13 @@
 
 import { isObject } from '../values.ts';
 
-export type Schema = Record<string, unknown>;
+export type JsonSchema = Record<string, unknown>;
 
 /** Deep enough for real schemas; stops at one that refers to itself. */
 const MAX_STEPS = 16;
 
 /** Follows a reference into `root`. */
-export function resolve(schema: unknown, root: Schema): Schema {
+export function resolve(schema: unknown, root: JsonSchema): JsonSchema {
   let resolved = isObject(schema) ? schema : {};
   for (let step = 0; step < MAX_STEPS; step += 1) {
     const { $ref: reference, allOf, ...rest } = resolved;
@@ -19,7 +19,7 @@ export function resolve(schema: unknown, root: Schema): Schema {
   return {};
 }
 
-function pointedAt(reference: string, root: Schema): Schema {
+function pointedAt(reference: string, root: JsonSchema): JsonSchema {
   if (!reference.startsWith('#')) return {};
   let found: unknown = root;
   for (const step of reference.slice(1).split('/').slice(1)) {
@@ -33,7 +33,7 @@ function pointedAt(reference: string, root: Schema): Schema {
 const MAX_DEPTH = 4;
 
 /** The schemas of which a value must match one. */
-export function alternatives(schema: Schema, root: Schema, depth = 0): Schema[] {
+export function alternatives(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema[] {
   const { anyOf, oneOf, type, ...rest } = schema;
   const choice = anyOf ?? oneOf;
   if (Array.isArray(choice) && depth < MAX_DEPTH) {
@@ -44,45 +44,45 @@ export function alternatives(schema: Schema, root: Schema, depth = 0): Schema[] 
 }
 
 /** The schema of the items of a list. */
-export function itemsOf(schema: Schema, root: Schema, depth: number): Schema {
+export function itemsOf(schema: JsonSchema, root: JsonSchema, depth: number): JsonSchema {
   return depth < MAX_DEPTH ? resolve(schema['items'], root) : {};
 }
 
-export function propertiesOf(root: Schema): Map<string, Schema> {
+export function propertiesOf(root: JsonSchema): Map<string, JsonSchema> {
   const properties = isObject(root['properties']) ? root['properties'] : {};
   return new Map(Object.entries(properties).map(([name, schema]) => [name, resolve(schema, root)]));
 }
 
-export function requiredOf(root: Schema): string[] {
+export function requiredOf(root: JsonSchema): string[] {
   const { required } = root;
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
 }
 
 /** The default of an argument; `undefined` if it has none. `null` is a value like any other. */
-export function defaultOf(property: Schema | undefined): unknown {
+export function defaultOf(property: JsonSchema | undefined): unknown {
   return property?.['default'];
 }
 
 /** Required arguments without a default: schema generators also list those with a default as required. */
-export function mandatoryOf(root: Schema): string[] {
+export function mandatoryOf(root: JsonSchema): string[] {
   const properties = propertiesOf(root);
   return requiredOf(root).filter((name) => defaultOf(properties.get(name)) === undefined);
 }
 
 /** Whether the schema allows other properties. */
-export function isOpen(root: Schema): boolean {
+export function isOpen(root: JsonSchema): boolean {
   const { additionalProperties, patternProperties } = root;
   if (isObject(patternProperties) || isObject(additionalProperties) || additionalProperties === true) return true;
   return !isObject(root['properties']) && additionalProperties !== false;
 }
 
 /** Describes the type in a few words: `integer, 1…100`, `"a" | "b"`, `array of string`. */
-export function describeType(schema: Schema, root: Schema, depth = 0): string {
+export function describeType(schema: JsonSchema, root: JsonSchema, depth = 0): string {
   const options = alternatives(schema, root);
   return [...new Set(options.map((option) => describeOne(option, root, depth)))].join(' | ');
 }
 
-function describeOne(schema: Schema, root: Schema, depth: number): string {
+function describeOne(schema: JsonSchema, root: JsonSchema, depth: number): string {
   if ('const' in schema) return JSON.stringify(schema['const']);
   if (Array.isArray(schema['enum'])) return schema['enum'].map((each) => JSON.stringify(each)).join(' | ');
   const { type, format } = schema;
@@ -94,7 +94,7 @@ function describeOne(schema: Schema, root: Schema, depth: number): string {
   return [typeof format === 'string' ? `${name} (${format})` : name, limitsOf(schema)].filter(Boolean).join(', ');
 }
 
-export function limitsOf(schema: Schema): string {
+export function limitsOf(schema: JsonSchema): string {
   const number = (name: string): number | undefined => {
     const value = schema[name];
     return typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
