@@ -16,6 +16,7 @@ import { HUB_VIEW } from './core/session/kind.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { createLog, stderrLog, type Log } from './lib/log.ts';
 import { isPostgresUrl } from './lib/postgres-url.ts';
+import { SIGN_IN_CALLBACK_PATH, SIGN_IN_START_PATH } from './lib/sign-in-paths.ts';
 import type { HttpListener, HttpSettings } from './north/http/listener.ts';
 import { LOCAL_PRINCIPAL } from './lib/local-principal.ts';
 import type { LoopbackPages } from './north/oauth/loopback.ts';
@@ -268,7 +269,7 @@ function accountsFor(
       keys: { ...auth, store: settings.store },
       servers,
       addServerAddresses,
-      redirectUri: async () => `${await pages.base()}${CALLBACK_PATH}`,
+      redirectUri: async () => `${await pages.base()}${SIGN_IN_CALLBACK_PATH}`,
       publicUrl: pages.isPublic ? originOf(publicUrl) : undefined,
       clock,
       log,
@@ -286,13 +287,15 @@ interface SignInPlace {
   close: () => void;
 }
 
-const START_PATH = '/oauth/start/';
-const CALLBACK_PATH = '/oauth/callback';
-
 /** The gateway's own address, once it listens: restored calls may continue before that. */
 function atListener({ publicUrl }: Config['settings'], { listening }: Links): SignInPlace {
   const base = async (): Promise<string> => originOf(publicUrl) ?? listening.promise;
-  return { base, linkTo: async ({ id }) => `${await base()}${START_PATH}${id}`, isPublic: true, close: () => {} };
+  return {
+    base,
+    linkTo: async ({ id }) => `${await base()}${SIGN_IN_START_PATH}${id}`,
+    isPublic: true,
+    close: () => {},
+  };
 }
 
 /** A local port that is open only while a sign-in waits, for a gateway that does not listen. */

@@ -1,11 +1,10 @@
 /** The metadata of the gateway as an OAuth client. */
 
 import { isSecureUrl } from '../../lib/secure-url.ts';
+import { SIGN_IN_CALLBACK_PATH } from '../../lib/sign-in-paths.ts';
 
 /** The path of the metadata document; for a single issuer `/oauth/client-metadata/<segment>.json`. */
 const METADATA_PATH = '/oauth/client-metadata';
-/** The redirect path; for an authorization server that does not name itself, `/oauth/callback/<segment>`. */
-export const CALLBACK_PATH = '/oauth/callback';
 
 export const CLIENT_NAME = 'Meanwhile';
 export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
@@ -17,7 +16,7 @@ export function clientMetadata(publicUrl: string, segment?: string): Record<stri
     client_id: metadataUrl(base, segment),
     client_name: CLIENT_NAME,
     client_uri: base,
-    redirect_uris: [withSegment(`${base}${CALLBACK_PATH}`, segment)],
+    redirect_uris: [withSegment(`${base}${SIGN_IN_CALLBACK_PATH}`, segment)],
     grant_types: GRANT_TYPES,
     response_types: ['code'],
     token_endpoint_auth_method: 'none',

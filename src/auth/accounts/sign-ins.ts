@@ -3,7 +3,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AccountAt, AuthChallenge, SignIn } from '../../core/ports/accounts.ts';
 import { isoTime } from '../../lib/clock.ts';
-import { CALLBACK_PATH, withSegment } from './client-metadata.ts';
+import { SIGN_IN_CALLBACK_PATH } from '../../lib/sign-in-paths.ts';
+import { withSegment } from './client-metadata.ts';
 import { segmentFor } from './clients.ts';
 import { AuthFailure } from './failure.ts';
 import { accountOwnerOf } from './owner.ts';
@@ -113,7 +114,7 @@ export class SignIns {
   }
 
   /** Handles the authorization response. The same parameters are never accepted twice, even after a failure. */
-  async complete(parameters: URLSearchParams, path: string = CALLBACK_PATH): Promise<SignIn> {
+  async complete(parameters: URLSearchParams, path: string = SIGN_IN_CALLBACK_PATH): Promise<SignIn> {
     const { records, clock } = this.#shared;
     const [state, iss, error, code] = ['state', 'iss', 'error', 'code'].map((name) => single(parameters, name));
     const { kept, pending } = await this.#taken(state);

@@ -6,8 +6,9 @@ import type { Gateway } from '../../core/gateway.ts';
 import type { Accounts, SignIn } from '../../core/ports/accounts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/log.ts';
+import { SIGN_IN_START_PATH } from '../../lib/sign-in-paths.ts';
 import { Guard } from '../http/guard.ts';
-import { SignInPages, START_PATH } from './sign-in-pages.ts';
+import { SignInPages } from './sign-in-pages.ts';
 
 export interface LoopbackParts {
   gateway: Pick<Gateway, 'store' | 'log'>;
@@ -58,7 +59,7 @@ export class LoopbackPages {
       this.#waiting.set(id, end);
       this.#stopTimer();
     }
-    return `${base}${START_PATH}${id}`;
+    return `${base}${SIGN_IN_START_PATH}${id}`;
   }
 
   close(): void {

@@ -14,6 +14,7 @@ import type { Gateway } from '../../core/gateway.ts';
 import type { Accounts, SignIn } from '../../core/ports/accounts.ts';
 import { cleanLine } from '../../lib/clean.ts';
 import { messageOf } from '../../lib/log.ts';
+import { SIGN_IN_CALLBACK_PATH, SIGN_IN_START_PATH } from '../../lib/sign-in-paths.ts';
 import { contentPolicy, notePage, respondPage } from '../answer/html.ts';
 import { ApiError } from '../console/api-error.ts';
 import type { Console } from '../console/console.ts';
@@ -23,8 +24,6 @@ import type { Guard } from '../http/guard.ts';
 import { signInPage, type Visitor } from './html.ts';
 
 export const OAUTH_PATH = '/oauth/';
-export const START_PATH = '/oauth/start/';
-export const CALLBACK_PATH = '/oauth/callback';
 /** The metadata document for all authorization servers, or for a single one. */
 const METADATA_PATH = /^\/oauth\/client-metadata(?:\/([\w-]{43}))?\.json$/;
 
@@ -98,15 +97,15 @@ export class SignInPages {
     const { method } = req;
     const document = METADATA_PATH.exec(path);
     if (document && this.#parts.clientMetadata !== undefined) return this.#metadata(req, document[1]);
-    if (path === CALLBACK_PATH || path.startsWith(`${CALLBACK_PATH}/`)) {
+    if (path === SIGN_IN_CALLBACK_PATH || path.startsWith(`${SIGN_IN_CALLBACK_PATH}/`)) {
       if (method !== 'GET') throw new Note(405, 'Not possible', 'Use GET here.');
       return this.#callback(req, path);
     }
-    if (!path.startsWith(START_PATH)) throw new Note(404, 'Page not found', 'This page does not exist.');
+    if (!path.startsWith(SIGN_IN_START_PATH)) throw new Note(404, 'Page not found', 'This page does not exist.');
     if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
       throw new Note(405, 'Not possible', 'Use GET or POST here.');
     }
-    const signIn = await this.#find(path.slice(START_PATH.length));
+    const signIn = await this.#find(path.slice(SIGN_IN_START_PATH.length));
     const elsewhere = this.#elsewhere(req);
     if (elsewhere !== undefined) return elsewhere;
     return method === 'POST' ? this.#begin(req, signIn) : this.#show(req, signIn);
@@ -221,7 +220,7 @@ export class SignInPages {
   async #cookie(state: string, seconds: number): Promise<string> {
     const secure = this.#parts.base().startsWith('https:') ? '; Secure' : '';
     const value = seconds === 0 ? '' : await this.#proofOf(state);
-    return `${cookieName(state)}=${value}; HttpOnly; SameSite=Lax; Path=${CALLBACK_PATH}; Max-Age=${seconds}${secure}`;
+    return `${cookieName(state)}=${value}; HttpOnly; SameSite=Lax; Path=${SIGN_IN_CALLBACK_PATH}; Max-Age=${seconds}${secure}`;
   }
 
   async #hasBegun({ headers: { cookie = '' } }: IncomingMessage, state: string): Promise<boolean> {
@@ -257,7 +256,7 @@ export class SignInPages {
   }
 }
 
-const startPath = ({ id }: SignIn): string => `${START_PATH}${encodeURIComponent(id)}`;
+const startPath = ({ id }: SignIn): string => `${SIGN_IN_START_PATH}${encodeURIComponent(id)}`;
 
 /** Several sign-ins may be open in one browser. */
 const cookieName = (state: string): string =>
