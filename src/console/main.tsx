@@ -1,11 +1,11 @@
 /** Starts the page. The key of a launch link is exchanged for a cookie, and removed from the address at once. */
 
 import { render } from 'preact';
+import { messageOf } from '../lib/error-message.ts';
 import { App } from './app.tsx';
 import { launchLink, pageToReturnTo } from './launch-link.ts';
 import { phase, signIn, start } from './state/live.ts';
 import { show } from './state/route.ts';
-import { messageOf } from './wire/api.ts';
 
 async function enter(): Promise<void> {
   const launched = launchLink(location.hash);

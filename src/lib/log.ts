@@ -3,6 +3,8 @@
 import { showsColour } from './colour.ts';
 import { jsonLine, textLine, type LogEntry } from './log-line.ts';
 
+export { messageOf } from './error-message.ts';
+
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export const LOG_FORMATS = ['auto', 'json', 'text'] as const;
 
@@ -68,10 +70,6 @@ export function stderrLog({ logLevel, logFormat }: { logLevel: LogLevel; logForm
   if (!asText) return createLog(logLevel);
   const coloured = showsColour(stderr);
   return createLog(logLevel, undefined, (entry) => textLine(entry, coloured));
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The code of an error, if it has one. */

@@ -3,10 +3,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Account, NeededSignIn, Server } from '../../lib/api-items.ts';
+import { messageOf } from '../../lib/error-message.ts';
 import { hostOf } from '../../lib/host-of.ts';
 import { note } from '../state/announce.ts';
 import { epoch, phase } from '../state/live.ts';
-import { get, messageOf, post } from '../wire/api.ts';
+import { get, post } from '../wire/api.ts';
 
 export function AccountActions({ server }: { server: Server }): JSX.Element | null {
   const [account, setAccount] = useState<Account>();

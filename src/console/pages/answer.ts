@@ -5,8 +5,9 @@ import { forgetDraft } from '../state/drafts.ts';
 import { openQuestions, questions, fetchQuestion } from '../state/live.ts';
 import { go, route } from '../state/route.ts';
 import { hrefOf } from '../route.ts';
-import { RequestError, messageOf, post } from '../wire/api.ts';
+import { RequestError, post } from '../wire/api.ts';
 import type { Json, Question } from '../../lib/api-items.ts';
+import { messageOf } from '../../lib/error-message.ts';
 import { answeredBy } from './words.ts';
 
 const DONE: Record<string, string> = {

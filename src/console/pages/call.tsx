@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { clean, cleanLine } from '../../lib/clean.ts';
+import { messageOf } from '../../lib/error-message.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import { isObject } from '../../lib/values.ts';
 import { bytes, duration, moment } from '../format.ts';
@@ -15,7 +16,7 @@ import { serverOf } from '../state/server-key.ts';
 import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Ago, Avatar, Elapsed, Facts, Notice, Pill, ProgressBar, Section } from '../ui/parts.tsx';
-import { get, messageOf, post } from '../wire/api.ts';
+import { get, post } from '../wire/api.ts';
 import type { Call, Question } from '../../lib/api-items.ts';
 import { QuestionView } from './question.tsx';
 import { CallSpan } from './call-span.tsx';

@@ -8,8 +8,9 @@ import { calls, phase, readServers } from '../state/live.ts';
 import { go } from '../state/route.ts';
 import { Icon } from '../ui/icons.tsx';
 import { Command } from '../ui/parts.tsx';
-import { messageOf, post } from '../wire/api.ts';
+import { post } from '../wire/api.ts';
 import type { Call } from '../../lib/api-items.ts';
+import { messageOf } from '../../lib/error-message.ts';
 
 export function DemoHint(): JSX.Element {
   const now = phase.get();

@@ -1,10 +1,10 @@
 import type { JSX, RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { messageOf } from '../../lib/error-message.ts';
 import { launchLink } from '../launch-link.ts';
 import { readIssuers, signIn, signInWith, type IssuerChoice, type IssuerToLeave } from '../state/live.ts';
 import { Logo } from '../ui/icons.tsx';
 import { Command, Notice } from '../ui/parts.tsx';
-import { messageOf } from '../wire/api.ts';
 
 interface SignInProps {
   reason?: string | undefined;

@@ -14,8 +14,9 @@ import { Icon } from '../ui/icons.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Section } from '../ui/parts.tsx';
 import { Search } from '../ui/split.tsx';
-import { messageOf, post } from '../wire/api.ts';
+import { post } from '../wire/api.ts';
 import type { Call, Server, Tool } from '../../lib/api-items.ts';
+import { messageOf } from '../../lib/error-message.ts';
 import { CallView, useCall } from './call.tsx';
 
 const MANY = 8;

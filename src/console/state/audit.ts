@@ -4,8 +4,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useWatched } from './collection.ts';
 import { epoch } from './live.ts';
 import { onTick } from './tick.ts';
-import { get, messageOf } from '../wire/api.ts';
+import { get } from '../wire/api.ts';
 import type { AuditLine, Page } from '../../lib/api-items.ts';
+import { messageOf } from '../../lib/error-message.ts';
 
 export interface AuditPageFilter {
   kind?: string | undefined;

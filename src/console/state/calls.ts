@@ -4,8 +4,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useWatched } from './collection.ts';
 import { calls, epoch, isRunning, putCall } from './live.ts';
 import { readRunning } from './running.ts';
-import { get, messageOf } from '../wire/api.ts';
+import { get } from '../wire/api.ts';
 import type { Call, Page, Summary } from '../../lib/api-items.ts';
+import { messageOf } from '../../lib/error-message.ts';
 
 export interface CallFilter {
   status?: 'running' | 'ended';

@@ -3,8 +3,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useWatched } from './collection.ts';
 import { epoch, putFoundQuestions } from './live.ts';
-import { get, messageOf } from '../wire/api.ts';
+import { get } from '../wire/api.ts';
 import type { Page, Question } from '../../lib/api-items.ts';
+import { messageOf } from '../../lib/error-message.ts';
 
 export interface FoundQuestions {
   /** Those in which the gateway has found the text. */

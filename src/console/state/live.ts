@@ -7,11 +7,12 @@ import { forgetDrafts } from './drafts.ts';
 import { forgetOldest } from './forget.ts';
 import { route, show } from './route.ts';
 import { readRunning } from './running.ts';
-import { RequestError, dropRequests, get, messageOf, post, whenSignedOut, whenUnreachable } from '../wire/api.ts';
+import { RequestError, dropRequests, get, post, whenSignedOut, whenUnreachable } from '../wire/api.ts';
 import { adoptPageKey, isPageKeyOld } from '../wire/page-key.ts';
 import { EventStream, type StreamState } from '../wire/stream.ts';
 import { serverKey } from './server-key.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../../lib/api-items.ts';
+import { messageOf } from '../../lib/error-message.ts';
 import { plural } from '../format.ts';
 
 export type Phase =

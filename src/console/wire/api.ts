@@ -99,7 +99,3 @@ function parsed(text: string): unknown {
     return undefined;
   }
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
