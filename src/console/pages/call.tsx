@@ -12,7 +12,7 @@ import { download } from '../download.ts';
 import { note } from '../state/announce.ts';
 import { useWatched } from '../state/collection.ts';
 import { calls, epoch, isRunning, questions, servers } from '../state/live.ts';
-import { serverOf } from '../state/server-key.ts';
+import { serverOf } from '../state/server-names.ts';
 import { Blocks } from '../ui/blocks.tsx';
 import { JsonView } from '../ui/json.tsx';
 import { Ago, Avatar, Elapsed, Facts, Notice, Pill, ProgressBar, Section } from '../ui/parts.tsx';

@@ -1,6 +1,7 @@
 /** Arranges calls in lanes, one for each server, so that no two bars lie on each other. */
 
-import { byName, serverKey, type ServerName } from '../state/server-key.ts';
+import { byName, type ServerName } from '../state/server-names.ts';
+import { serverKey } from '../../lib/server-key.ts';
 import type { Call, Summary } from '../../lib/api-items.ts';
 
 export interface Bar {

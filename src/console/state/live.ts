@@ -10,7 +10,7 @@ import { readRunning } from './running.ts';
 import { RequestError, dropRequests, get, post, whenSignedOut, whenUnreachable } from '../wire/api.ts';
 import { adoptPageKey, isPageKeyOld } from '../wire/page-key.ts';
 import { EventStream, type StreamState } from '../wire/stream.ts';
-import { serverKey } from './server-key.ts';
+import { serverKey } from '../../lib/server-key.ts';
 import type { Call, Me, Page, Question, Server, Session, Summary } from '../../lib/api-items.ts';
 import { messageOf } from '../../lib/error-message.ts';
 import { plural } from '../format.ts';

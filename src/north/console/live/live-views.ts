@@ -6,7 +6,8 @@ import { every } from '../../../lib/timers.ts';
 import type { Server, SessionItem } from '../api/schemas.ts';
 import type { Person } from '../person.ts';
 import { lookEverywhere } from '../work/anywhere.ts';
-import { mergedServers, serverKey } from './servers.ts';
+import { mergedServers } from './servers.ts';
+import { serverKey } from '../../../lib/server-key.ts';
 import { mergedSessions } from './sessions.ts';
 
 const LOOK_MS = 2000;

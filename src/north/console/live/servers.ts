@@ -9,6 +9,7 @@ import { eraName } from '../../../lib/protocol.ts';
 import type { ListItem } from '../../../lib/pages.ts';
 import { redactCommand, redactUrl } from '../../../lib/redact.ts';
 import { fixFor } from '../../../lib/server-fix.ts';
+import { serverKey } from '../../../lib/server-key.ts';
 import { messageOf } from '../../../lib/log.ts';
 import { notFound } from '../api-error.ts';
 import type { LogLine, Server, ServerDetails } from '../api/schemas.ts';
@@ -50,11 +51,6 @@ export async function serverDetailsHere(
 export function noServer(gateway: Gateway, person: Person, name: string): Error {
   const names = [...new Set(shownTo(gateway, person).map((server) => server.name))];
   return notFound(`no server '${name}'; ${names.length === 0 ? 'there are none' : `known: ${names.join(', ')}`}`);
-}
-
-/** Clients of several principals may have added servers of the same name. */
-export function serverKey({ name, principal = '' }: Pick<Server, 'name' | 'principal'>): string {
-  return `${principal}\n${name}`;
 }
 
 /** Merges the servers of all gateways; the first list is from this gateway. */

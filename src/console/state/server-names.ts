@@ -1,12 +1,8 @@
 import type { Call, Server } from '../../lib/api-items.ts';
+import { serverKey } from '../../lib/server-key.ts';
 
 /** The key of a server in links: with its principal if a client of another principal added it. */
 export type ServerName = Pick<Server, 'name' | 'principal'>;
-
-/** Clients of several principals may have added servers of the same name. */
-export function serverKey({ name, principal = '' }: ServerName): string {
-  return `${principal}\n${name}`;
-}
 
 export function byName(a: ServerName, b: ServerName): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Server } from '../../lib/api-items.ts';
 import { Collection } from './collection.ts';
-import { findServerByName, serverKey, serverOf } from './server-key.ts';
+import { findServerByName, serverOf } from './server-names.ts';
+import { serverKey } from '../../lib/server-key.ts';
 
 const server = (name: string, principal?: string): Server => ({
   name,
