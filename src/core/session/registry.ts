@@ -162,7 +162,7 @@ export class ServerRegistry {
   /** Stores a server that a client added. It replaces the server of that name that the principal sees. */
   set(principal: string, name: string, config: ServerConfig, addedBy: string): void {
     const record: ServerRecord = {
-      id: serverKey(principal, name),
+      id: serverRecordId(principal, name),
       owner: principal,
       name,
       config,
@@ -174,7 +174,7 @@ export class ServerRegistry {
   }
 
   remove(principal: string, name: string): void {
-    this.#store.dropServer(serverKey(principal, name));
+    this.#store.dropServer(serverRecordId(principal, name));
     this.#forget(principal, name);
   }
 
@@ -216,8 +216,8 @@ export class ServerRegistry {
   }
 }
 
-/** The key of a stored server: two principals may use the same name. */
-function serverKey(owner: string, name: string): string {
+/** The id of a stored server: two principals may use the same name. */
+function serverRecordId(owner: string, name: string): string {
   return `${encodeURIComponent(owner)}/${name}`;
 }
 

@@ -18,7 +18,7 @@ import type { Confirmations } from './confirmations.ts';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
 import type { GatewayResponse, GatewayClient, GatewayRequest, GatewayRequestOptions } from './gateway-client.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { requiredClaim } from './key.ts';
+import { requiredClaim } from './required-claim.ts';
 import { Owners, type ForwardStore } from './owners.ts';
 import { REFUSED_BY } from './receiver.ts';
 import { Signer } from './signer.ts';
