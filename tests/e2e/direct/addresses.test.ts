@@ -7,7 +7,7 @@ import { owned } from '../../support/owned.ts';
 import { INITIALIZE, post } from '../../support/raw-http.ts';
 import { QUICK_PROGRAM } from '../../support/servers.ts';
 
-test('D-5: a server is also found by clients that put /mcp at the end of every address', async () => {
+test('D-5: an address with /mcp at its end also reaches the server', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   for (const address of [`${url}/one`, `${url}/one/mcp`]) {
@@ -15,7 +15,7 @@ test('D-5: a server is also found by clients that put /mcp at the end of every a
   }
 });
 
-test('D-5: a server whose name has spaces is at the escaped address', async () => {
+test('D-5: a server name with spaces is percent-encoded in its address', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ 'My Server': { url: server.url } });
   for (const address of [`${url}/My%20Server`, `${url}/My%20Server/mcp`]) {
@@ -23,7 +23,7 @@ test('D-5: a server whose name has spaces is at the escaped address', async () =
   }
 });
 
-test('D-5, S-4: over stdio a request is answered whose client says nothing more', async () => {
+test('D-5, S-4: over stdio the gateway answers a request although the client closes its input right after it', async () => {
   const server = owned(await startV1Http());
   const config = await configFile({ one: { url: server.url } });
   const child = spawn(process.execPath, [QUICK_PROGRAM, 'stdio', '--server', 'one', '--config', config], {

@@ -42,7 +42,7 @@ const LEGACY: Record<string, (wire: LegacyWire, around: Behind) => Promise<void>
 };
 
 test.each(Object.entries(LEGACY))(
-  'S-4, D-2: a legacy client that breaks off %s and ends its session later leaves nothing behind',
+  'S-4, D-2: a legacy client that disconnects %s and later ends its session leaves nothing behind',
   async (_when, go) => {
     const around = await behind();
     const { running, one, plain } = around;
@@ -89,7 +89,7 @@ const MODERN: Record<string, (around: Behind) => Promise<void>> = {
 };
 
 test.each(Object.entries(MODERN))(
-  'S-4, D-4: what a modern client that breaks off %s has begun is found and stopped at the hub, and nothing is left',
+  'S-4, D-4: the hub shows and cancels a call whose modern client disconnected %s, and nothing remains',
   async (_when, go) => {
     const around = await behind();
     const { running, plain, keeper } = around;

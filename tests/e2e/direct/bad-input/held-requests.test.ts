@@ -35,7 +35,7 @@ async function firstRound(wire: ModernWire): Promise<Round> {
 const textIn = ({ messages }: Json): unknown =>
   (messages as { content: { text: string } }[] | undefined)?.[0]?.content.text;
 
-test('D-5, D-4: what a prompt asks comes in one round, and its result with the next', async () => {
+test('D-5, D-4: both questions of a prompt come in one round, and the next round brings the result', async () => {
   const { wire, server } = await behind();
   const round = await firstRound(wire);
   const { name, age } = keysOf(round);
@@ -45,7 +45,7 @@ test('D-5, D-4: what a prompt asks comes in one round, and its result with the n
   expect(server.asked).toBe(1);
 });
 
-test('D-5, D-4, X-4: who answers only one of two is asked the other again', async () => {
+test('D-5, D-4, X-4: a client that answers one of two questions is asked only the other one again', async () => {
   const { wire, server } = await behind();
   const round = await firstRound(wire);
   const { name, age } = keysOf(round);
@@ -60,7 +60,7 @@ test('D-5, D-4, X-4: who answers only one of two is asked the other again', asyn
   expect(server.asked).toBe(1);
 });
 
-test('D-5, X-4: a wrong answer is an error, and both are asked on', async () => {
+test('D-5, X-4: a wrong answer to a prompt’s question is an error, and both questions stay open', async () => {
   const { wire } = await behind();
   const { requestState, ...round } = await firstRound(wire);
   const { name, age } = keysOf(round as Round);
@@ -71,7 +71,7 @@ test('D-5, X-4: a wrong answer is an error, and both are asked on', async () => 
   expect(textIn(await wire.request('prompts/get', { ...PROMPT, requestState, inputResponses: right }))).toBe('Ada, 36');
 });
 
-test('D-4, X-4: a state of before, or of another kind of request, opens nothing', async () => {
+test('D-4, X-4: a used request state, or one of another kind of request, is refused', async () => {
   const { wire } = await behind();
   const { requestState, ...round } = await firstRound(wire);
   const { name, age } = keysOf(round as Round);
@@ -85,7 +85,7 @@ test('D-4, X-4: a state of before, or of another kind of request, opens nothing'
   expect(textIn(await wire.request('prompts/get', { ...PROMPT, requestState }))).toBe('Ada, 36');
 });
 
-test('D-5: who leaves before the first round does not keep the server busy', async () => {
+test('D-5: a client that leaves before the first round does not keep the server busy', async () => {
   const { wire, server, direct, gateway } = await behind();
   const { message, headers } = wire.as({}).raw('prompts/get', PROMPT);
   const sent = postAndLeave(direct, message, headers);
@@ -95,7 +95,7 @@ test('D-5: who leaves before the first round does not keep the server busy', asy
   await soon(() => gateway.sessions.filter(({ busy }) => busy)).toEqual([]);
 });
 
-test('D-5: a legacy client is asked both on the stream of its request', async () => {
+test('D-5: a legacy client gets both questions of a prompt on the stream of its request', async () => {
   const { direct } = await behind();
   const wire = await LegacyWire.open(direct);
   const stream = await wire.stream('prompts/get', PROMPT);
@@ -106,7 +106,7 @@ test('D-5: a legacy client is asked both on the stream of its request', async ()
   expect(textIn(await stream.result())).toBe('Ada, 36');
 });
 
-test('D-5, T-4: so it is with a legacy client that breaks off or cancels while it is asked', async () => {
+test('D-5, T-4: a prompt stops when its legacy client disconnects or cancels during a question', async () => {
   const { direct, server, gateway } = await behind();
   const wire = await LegacyWire.open(direct);
   const broken = await wire.stream('prompts/get', PROMPT);

@@ -28,7 +28,7 @@ const ODD: readonly Json[] = [
 ];
 
 test.each(ODD.map((params) => [JSON.stringify(params).slice(0, 60), params] as const))(
-  'D-5, X-4: an odd call gets the error of its server, and harms nobody: %s',
+  'D-5, X-4: a malformed call of a legacy client gets the error of its server, and the next call works: %s',
   async (_what, params) => {
     const { one, plain } = await behind();
     const alone = await LegacyWire.open(plain.url);
@@ -44,7 +44,7 @@ test.each(ODD.map((params) => [JSON.stringify(params).slice(0, 60), params] as c
 );
 
 test.each(ODD.map((params) => [JSON.stringify(params).slice(0, 60), params] as const))(
-  'D-5, X-4: so does a modern one: %s',
+  'D-5, X-4: a malformed call of a modern client gets an error, and the next call works: %s',
   async (_what, params) => {
     const { one } = await behind();
     const wire = new ModernWire(one);
@@ -55,7 +55,7 @@ test.each(ODD.map((params) => [JSON.stringify(params).slice(0, 60), params] as c
   },
 );
 
-test('X-4, D-5: what is odd but right arrives as it is', async () => {
+test('X-4, D-5: unusual but valid arguments reach the server unchanged', async () => {
   const { one, plain } = await behind();
   const wire = await LegacyWire.open(one);
   const args = JSON.parse(
@@ -67,7 +67,7 @@ test('X-4, D-5: what is odd but right arrives as it is', async () => {
   expect(JSON.stringify(received?.args)).toBe(JSON.stringify(args));
 });
 
-test('X-3: a body that is too large is refused, and the session goes on', async () => {
+test('X-3: a body that is too large is refused, and the session continues', async () => {
   const { one } = await behind({ limits: { bodyBytes: 100_000 } });
   const wire = await LegacyWire.open(one);
   const large = { name: 'echo', arguments: { text: 'x'.repeat(200_000) } };
@@ -76,7 +76,7 @@ test('X-3: a body that is too large is refused, and the session goes on', async 
   expect(textOf(await wire.call('echo', { text: 'small' }))).toBe('small');
 });
 
-test('X-3: a result that is too large is an error, and the session goes on', async () => {
+test('X-3: a result that is too large is an error, and the session continues', async () => {
   const { one } = await behind({ limits: { resultBytes: 10_000 } });
   const wire = await LegacyWire.open(one);
   const params = { name: 'big', arguments: { bytes: 50_000 } };
@@ -100,7 +100,7 @@ test.each([
   ['tools/list', { cursor: 'nonsense' }],
   ['no/such/method', {}],
   ['__proto__', {}],
-] as const)('D-5, X-4: %s with %j gets what the server alone says to it', async (method, params) => {
+] as const)('D-5, X-4: %s with %j gets the same response as from the server alone', async (method, params) => {
   const { one, plain } = await behind();
   const [alone, wire] = await Promise.all([LegacyWire.open(plain.url), LegacyWire.open(one)]);
   const expected = await alone.send(method, params);
@@ -108,7 +108,7 @@ test.each([
   expect({ result, error }).toEqual({ result: expected.result, error: expected.error });
 });
 
-test('X-4: a request id that is in use is refused, and the request that has it goes on', async () => {
+test('X-4: a second request with an id that is in use is refused, and the first one continues', async () => {
   const { one } = await behind();
   const wire = await LegacyWire.open(one);
   const { message, headers } = wire.raw('tools/call', { name: 'slow', arguments: { ms: 500, text: 'first' } });

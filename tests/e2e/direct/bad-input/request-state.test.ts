@@ -22,7 +22,7 @@ const FORGERIES: Record<string, (state: string) => unknown> = {
   'a long text': () => 'x'.repeat(100_000),
 };
 
-test.each(Object.entries(FORGERIES))('D-4, X-4: a state that is not ours opens nothing: %s', async (_what, forge) => {
+test.each(Object.entries(FORGERIES))('D-4, X-4: a forged request state is refused: %s', async (_what, forge) => {
   const { one, plain } = await behind();
   const wire = new ModernWire(one, { capabilities: ROUNDS });
   const round = await wire.ask('ask');
@@ -36,7 +36,7 @@ test.each(Object.entries(FORGERIES))('D-4, X-4: a state that is not ours opens n
   expect(plain.state.calls).toHaveLength(1);
 });
 
-test.each([5, true, {}, ['x']])('D-4, X-4: %j is no state', async (requestState) => {
+test.each([5, true, {}, ['x']])('D-4, X-4: %j is not a valid request state', async (requestState) => {
   const { one, plain } = await behind();
   const wire = new ModernWire(one, { capabilities: ROUNDS });
   const { error } = await wire.send('tools/call', { name: 'ask', arguments: {}, requestState });
@@ -44,7 +44,7 @@ test.each([5, true, {}, ['x']])('D-4, X-4: %j is no state', async (requestState)
   expect(plain.state.calls).toEqual([]);
 });
 
-test('D-4: a state belongs to the tool that was called', async () => {
+test('D-4: a request state is valid only for the tool that was called', async () => {
   const { one } = await behind();
   const wire = new ModernWire(one, { capabilities: ROUNDS });
   const { requestState } = await wire.ask('ask');
@@ -52,7 +52,7 @@ test('D-4: a state belongs to the tool that was called', async () => {
   expect(error).toMatchObject({ code: -32602 });
 });
 
-test('D-4, T-2: a state whose call has ended and is forgotten says so', async () => {
+test('D-4, T-2: a request state whose call has ended and was removed gets an error that says so', async () => {
   const clock = new JumpingClock();
   const settings = { tasks: { keepMs: 1000, cleanupMs: 1000 }, questions: { timeoutMs: 60_000 } };
   const { one, running } = await behind(settings, clock);
@@ -76,7 +76,7 @@ test('D-4, T-2: a state whose call has ended and is forgotten says so', async ()
   expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('has ended') });
 });
 
-test('D-4: a state without answers asks the same again', async () => {
+test('D-4: a request state without answers brings the same question again', async () => {
   const { one } = await behind();
   const wire = new ModernWire(one, { capabilities: ROUNDS });
   const round = await wire.ask('ask');

@@ -12,7 +12,7 @@ import { ModernWire } from '../modern-wire.ts';
 
 const FAST = { servers: { reconnect: { firstMs: 20, maxMs: 100 } } };
 
-test('B-2, D-2: a client of a server that is down is told so, and can come when it is back', async () => {
+test('B-2, D-2: a client of an unreachable server gets an error, and can connect when the server is back', async () => {
   const first = owned(await startV1Http());
   await first.close();
   const { url, gateway } = await httpGateway({ one: { url: first.url } }, FAST);
@@ -39,7 +39,7 @@ test('B-2, D-2: a client of a server that is down is told so, and can come when 
   expect(textOf(await modern.call('echo', { text: 'back' }))).toBe('back');
 });
 
-test('B-2, B-3, D-2: a server that goes down in the middle of a call ends it with the reason, and the session goes on when it is back', async () => {
+test('B-2, B-3, D-2: calls fail with the reason when their server goes down, and the session continues when it is back', async () => {
   const first = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: first.url } }, FAST);
   const wire = await LegacyWire.open(`${url}/one`);
@@ -60,7 +60,7 @@ test('B-2, B-3, D-2: a server that goes down in the middle of a call ends it wit
   expect(textOf(await modern.call('echo', { text: 'y' }))).toBe('y');
 });
 
-test('B-2, D-3: a task whose server goes down has failed, with the reason', async () => {
+test('B-2, D-3: a task fails with the reason when its server goes down', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, FAST);
   const wire = await LegacyWire.open(`${url}/one`);

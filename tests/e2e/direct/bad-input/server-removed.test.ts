@@ -12,7 +12,7 @@ import { behind } from './behind.ts';
 
 const ENDLESS = { name: 'slow', arguments: { ms: 600_000 } };
 
-test('S-3, D-2: when a server is removed, its calls end with the reason and its sessions are over', async () => {
+test('S-3, D-2: removing a server ends its calls with the reason and ends its sessions', async () => {
   const { running, one, ext, plain } = await behind();
   const hub = await hubOverHttp(running.url);
   const client = owned(new Client({ name: 'test', version: '1.0.0' }));
@@ -42,7 +42,7 @@ test('S-3, D-2: when a server is removed, its calls end with the reason and its 
   expect(textOf(await other.call('echo', { text: 'not concerned' }))).toBe('not concerned');
 });
 
-test('S-3, D-2: a server that is replaced is the new one for whoever comes next', async () => {
+test('S-3, D-2: after a server is replaced, new sessions reach the new server', async () => {
   const { running, one, keeper, plain } = await behind();
   const hub = await hubOverHttp(running.url);
   const wire = await LegacyWire.open(one);

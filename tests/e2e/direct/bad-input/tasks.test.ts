@@ -14,7 +14,7 @@ const NO_TASKS: readonly unknown[] = [
   ['a'],
 ];
 
-test.each(NO_TASKS)('D-3, X-4: no task is called %j, for a legacy client', async (taskId) => {
+test.each(NO_TASKS)('D-3, X-4: a legacy client gets an error for the invalid task id %j', async (taskId) => {
   const { one } = await behind();
   const wire = await LegacyWire.open(one);
   for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
@@ -25,7 +25,7 @@ test.each(NO_TASKS)('D-3, X-4: no task is called %j, for a legacy client', async
 
 // An empty name cannot be repeated in a header, which is another mistake.
 test.each(NO_TASKS.filter((name) => name !== ''))(
-  'D-4, X-4: no task is called %j, for a modern one',
+  'D-4, X-4: a modern client gets an error for the invalid task id %j',
   async (taskId) => {
     const { one } = await behind();
     const wire = new ModernWire(one);
@@ -36,7 +36,7 @@ test.each(NO_TASKS.filter((name) => name !== ''))(
   },
 );
 
-test('D-3: a task that has ended cannot be cancelled', async () => {
+test('D-3: cancelling a task that has ended is an error', async () => {
   const { one } = await behind();
   const wire = await LegacyWire.open(one);
   const { taskId } = await wire.begin('echo', { text: 'done' });
@@ -46,7 +46,7 @@ test('D-3: a task that has ended cannot be cancelled', async () => {
   expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'completed' });
 });
 
-test('D-3: a task is cancelled once', async () => {
+test('D-3: cancelling a task a second time is an error', async () => {
   const { one, plain } = await behind();
   const wire = await LegacyWire.open(one);
   const { taskId } = await wire.begin('slow', { ms: 600_000, text: 'unwanted' });
@@ -55,7 +55,7 @@ test('D-3: a task is cancelled once', async () => {
   await expect.poll(() => plain.state.cancelled).toEqual(['slow:unwanted']);
 });
 
-test('D-4: cancelling what has ended is acknowledged, and changes nothing', async () => {
+test('D-4: cancelling a task that has ended is acknowledged and changes nothing', async () => {
   const { one } = await behind();
   const wire = new ModernWire(one);
   const { taskId } = await wire.call('slow', { ms: 1500, text: 'done' });
@@ -64,7 +64,7 @@ test('D-4: cancelling what has ended is acknowledged, and changes nothing', asyn
   expect(await wire.request('tasks/get', { taskId })).toMatchObject({ status: 'completed' });
 });
 
-test('D-4: answers to questions that nobody asked are acknowledged, and change nothing', async () => {
+test('D-4: answers to unknown questions are acknowledged and change nothing', async () => {
   const { ext } = await behind();
   const wire = new ModernWire(ext);
   const { taskId } = await wire.call('ask');
@@ -79,7 +79,7 @@ test('D-4: answers to questions that nobody asked are acknowledged, and change n
   expect(await wire.task(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'Hello Ada' }] } });
 });
 
-test.each([5, 'soon', [], true])('D-3, X-4: %j is no wish for a task', async (task) => {
+test.each([5, 'soon', [], true])('D-3, X-4: %j is not a valid `task` parameter', async (task) => {
   const { one, plain } = await behind();
   const wire = await LegacyWire.open(one);
   const params = { name: 'echo', arguments: { text: 'x' }, task };
@@ -87,7 +87,7 @@ test.each([5, 'soon', [], true])('D-3, X-4: %j is no wish for a task', async (ta
   expect(plain.state.calls).toEqual([]);
 });
 
-test.each([-1, 'forever', {}, [], true])('D-3, X-4: %j is no time to live', async (ttl) => {
+test.each([-1, 'forever', {}, [], true])('D-3, X-4: %j is not a valid `ttl`', async (ttl) => {
   const { one, plain } = await behind();
   const wire = await LegacyWire.open(one);
   const params = { name: 'echo', arguments: { text: 'x' }, task: { ttl } };
@@ -95,22 +95,28 @@ test.each([-1, 'forever', {}, [], true])('D-3, X-4: %j is no time to live', asyn
   expect(plain.state.calls).toEqual([]);
 });
 
-test.each([0.5, 1e308, Number.MAX_SAFE_INTEGER, null])('D-3, T-2: of %j we make a time that holds', async (ttl) => {
-  const { one } = await behind();
-  const wire = await LegacyWire.open(one);
-  const task = await wire.begin('slow', { ms: 300 }, { ttl });
-  expect(task['ttl']).toBeGreaterThan(0);
-  expect(task['ttl']).toBeLessThanOrEqual(1_800_000);
-});
+test.each([0.5, 1e308, Number.MAX_SAFE_INTEGER, null])(
+  'D-3, T-2: the gateway replaces the TTL %j with one within its limits',
+  async (ttl) => {
+    const { one } = await behind();
+    const wire = await LegacyWire.open(one);
+    const task = await wire.begin('slow', { ms: 300 }, { ttl });
+    expect(task['ttl']).toBeGreaterThan(0);
+    expect(task['ttl']).toBeLessThanOrEqual(1_800_000);
+  },
+);
 
-test.each(['nonsense', '', 5, {}, null, '__proto__'])('D-3, X-4: %j is no place in a list of tasks', async (cursor) => {
-  const { one } = await behind();
-  const wire = await LegacyWire.open(one);
-  await wire.begin('slow', { ms: 300 });
-  expect(await wire.error('tasks/list', { cursor })).toMatchObject({ code: -32602 });
-});
+test.each(['nonsense', '', 5, {}, null, '__proto__'])(
+  'D-3, X-4: %j is not a valid cursor for `tasks/list`',
+  async (cursor) => {
+    const { one } = await behind();
+    const wire = await LegacyWire.open(one);
+    await wire.begin('slow', { ms: 300 });
+    expect(await wire.error('tasks/list', { cursor })).toMatchObject({ code: -32602 });
+  },
+);
 
-test('D-4: without the extension there are no tasks for a modern client', async () => {
+test('D-4: a modern client that does not declare the tasks extension cannot use task methods', async () => {
   const { one } = await behind();
   const wire = new ModernWire(one, { capabilities: {} });
   for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {

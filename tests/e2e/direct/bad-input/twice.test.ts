@@ -8,7 +8,7 @@ import { behind } from './behind.ts';
 const ADA = accept({ name: 'Ada' });
 const EVE = accept({ name: 'Eve' });
 
-test('D-2: of two answers the first counts, and the other harms nobody', async () => {
+test('D-2: the first of two answers to a question counts, and the second is ignored', async () => {
   const { one } = await behind();
   const wire = await LegacyWire.open(one);
   const stream = await wire.callStream('ask_twice');
@@ -21,7 +21,7 @@ test('D-2: of two answers the first counts, and the other harms nobody', async (
   expect(textOf(await stream.result())).toBe('Hello Ada, 36');
 });
 
-test('D-4: a round that is answered twice goes on once', async () => {
+test('D-4: answering a round twice continues the call once', async () => {
   const { one, plain } = await behind();
   const wire = new ModernWire(one, { capabilities: ROUNDS });
   const first = await wire.ask('ask_twice');
@@ -39,7 +39,7 @@ test('D-4: a round that is answered twice goes on once', async () => {
   expect(plain.state.calls).toHaveLength(1);
 });
 
-test('D-4: two answers to one round at the same moment', async () => {
+test('D-4: two simultaneous answers to one round: the first one counts', async () => {
   const { one, plain } = await behind();
   const wire = new ModernWire(one, { capabilities: ROUNDS });
   const round = await wire.ask('ask');
@@ -56,7 +56,7 @@ test('D-4: two answers to one round at the same moment', async () => {
   expect(plain.state.calls).toHaveLength(1);
 });
 
-test('D-4: `tasks/update` twice is acknowledged twice, and counts once', async () => {
+test('D-4: two `tasks/update` requests are both acknowledged, and the first answer counts', async () => {
   const { ext, keeper } = await behind();
   const wire = new ModernWire(ext);
   const { taskId } = await wire.call('ask');

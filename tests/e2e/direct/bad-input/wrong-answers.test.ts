@@ -18,18 +18,21 @@ const WRONG: readonly Json[] = [
 
 const ADA = accept({ name: 'Ada' });
 
-test.each(WRONG)('D-2, X-4: an answer that does not fit goes back to the server as an error: %j', async (answer) => {
-  const { one } = await behind();
-  const wire = await LegacyWire.open(one);
-  const stream = await wire.callStream('ask');
-  expect(await stream.answer(await stream.heard('elicitation/create'), answer)).toBe(202);
-  const { error } = await stream.answered();
-  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('answer is invalid') });
-  expect(textOf(await wire.call('echo', { text: 'still here' }))).toBe('still here');
-});
+test.each(WRONG)(
+  'D-2, X-4: an answer that does not match the schema reaches the server as an error: %j',
+  async (answer) => {
+    const { one } = await behind();
+    const wire = await LegacyWire.open(one);
+    const stream = await wire.callStream('ask');
+    expect(await stream.answer(await stream.heard('elicitation/create'), answer)).toBe(202);
+    const { error } = await stream.answered();
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('answer is invalid') });
+    expect(textOf(await wire.call('echo', { text: 'still here' }))).toBe('still here');
+  },
+);
 
 test.each([5, 'Ada', null, ['Ada']])(
-  'D-2, X-4: what is no answer at all is refused, and the question stays open: %j',
+  'D-2, X-4: a malformed answer is refused, and the question stays open: %j',
   async (answer) => {
     const { one } = await behind();
     const wire = await LegacyWire.open(one);
@@ -41,7 +44,7 @@ test.each([5, 'Ada', null, ['Ada']])(
   },
 );
 
-test('D-2: an error in place of an answer reaches the server as it is', async () => {
+test('D-2: an error response to a question reaches the server unchanged', async () => {
   const { one } = await behind();
   const wire = await LegacyWire.open(one);
   const stream = await wire.callStream('ask');
@@ -69,24 +72,27 @@ test.each(WRONG)(
   },
 );
 
-test.each([5, 'Ada', null, ['Ada']])('D-4, X-4: so is what is no answer at all: %j', async (answer) => {
-  const { one } = await behind();
-  const wire = new ModernWire(one, { capabilities: ROUNDS });
-  const round = await wire.ask('ask');
-  const { key } = onlyQuestion(round);
-  const { requestState } = round;
-  const params = { name: 'ask', arguments: {}, requestState };
-  for (const inputResponses of [{ [key]: answer }, answer]) {
-    const answered = await wire.send('tools/call', { ...params, inputResponses });
-    // Without answers the question is asked again.
-    if (answered.result === undefined) expect(answered.error?.code).toBe(-32602);
-    else expect((answered.result as Round).resultType).toBe('input_required');
-  }
-  expect(textOf(await wire.call('ask', {}, { requestState, inputResponses: { [key]: ADA } }))).toBe('Hello Ada');
-});
+test.each([5, 'Ada', null, ['Ada']])(
+  'D-4, X-4: a malformed answer in a round is an error or repeats the question: %j',
+  async (answer) => {
+    const { one } = await behind();
+    const wire = new ModernWire(one, { capabilities: ROUNDS });
+    const round = await wire.ask('ask');
+    const { key } = onlyQuestion(round);
+    const { requestState } = round;
+    const params = { name: 'ask', arguments: {}, requestState };
+    for (const inputResponses of [{ [key]: answer }, answer]) {
+      const answered = await wire.send('tools/call', { ...params, inputResponses });
+      // Without answers the question is asked again.
+      if (answered.result === undefined) expect(answered.error?.code).toBe(-32602);
+      else expect((answered.result as Round).resultType).toBe('input_required');
+    }
+    expect(textOf(await wire.call('ask', {}, { requestState, inputResponses: { [key]: ADA } }))).toBe('Hello Ada');
+  },
+);
 
 test.each(WRONG)(
-  'D-4, X-4: a wrong answer with `tasks/update` is an error, and the task waits on: %j',
+  'D-4, X-4: a wrong answer with `tasks/update` is an error, and the task keeps waiting: %j',
   async (answer) => {
     const { ext } = await behind();
     const wire = new ModernWire(ext);

@@ -7,7 +7,7 @@ import { FEW, WAYS } from './leavers.ts';
 const MARK = 'meanwhile/takenOver';
 
 test.each(WAYS)(
-  'T-4: the identical call takes over the one that still works; the next one runs anew: $how',
+  'T-4: an identical call takes over the abandoned one that still works; the next one runs anew: $how',
   async (way) => {
     const { leaver, ran, hub } = await left(way);
     expect(textOf(await leaver.call('slow', SAME))).toBe('same');
@@ -18,23 +18,26 @@ test.each(WAYS)(
   },
 );
 
-test.each(WAYS)('T-4: the identical call gets what has ended meanwhile; the next one runs anew: $how', async (way) => {
-  const { leaver, ran, hub } = await left(way);
-  await soon(() => tasksOf(hub)).toMatchObject([{ status: 'completed' }]);
-  const [task] = await tasksOf(hub);
-  const result = await leaver.call('slow', SAME);
-  expect(textOf(result)).toBe('same');
-  // The client is told that the result is that of an earlier run.
-  expect(result['_meta']).toMatchObject({ [MARK]: { taskId: task?.['task_id'], startedAt: task?.['created_at'] } });
-  expect(ran()).toEqual(['same']);
-  const next = await leaver.call('slow', SAME);
-  expect(textOf(next)).toBe('same');
-  expect(next['_meta'] ?? {}).not.toHaveProperty(MARK);
-  expect(ran()).toEqual(['same', 'same']);
-});
+test.each(WAYS)(
+  'T-4: an identical call gets the result of the abandoned one; the next one runs anew: $how',
+  async (way) => {
+    const { leaver, ran, hub } = await left(way);
+    await soon(() => tasksOf(hub)).toMatchObject([{ status: 'completed' }]);
+    const [task] = await tasksOf(hub);
+    const result = await leaver.call('slow', SAME);
+    expect(textOf(result)).toBe('same');
+    // The client is told that the result is that of an earlier run.
+    expect(result['_meta']).toMatchObject({ [MARK]: { taskId: task?.['task_id'], startedAt: task?.['created_at'] } });
+    expect(ran()).toEqual(['same']);
+    const next = await leaver.call('slow', SAME);
+    expect(textOf(next)).toBe('same');
+    expect(next['_meta'] ?? {}).not.toHaveProperty(MARK);
+    expect(ran()).toEqual(['same', 'same']);
+  },
+);
 
 test.each(FEW)(
-  'T-4: a client that wants it run again says so, and other arguments are another call: $how',
+  'T-4: `meanwhile/again` or other arguments start a new run despite an abandoned call: $how',
   async (way) => {
     const { leaver, ran } = await left(way);
     const [again, other] = await Promise.all([

@@ -18,7 +18,7 @@ async function behind() {
   return { server, hub, open, direct: `${url}/one` };
 }
 
-test('T-4, D-7: a client that leaves while it is asked leaves the question to the hub', async () => {
+test('T-4, D-7: when a client leaves during a question, the hub shows the question', async () => {
   const { server, hub, open, direct } = await behind();
   const wire = await LegacyWire.open(direct);
   const stream = await wire.callStream('ask', { message: 'Who?' });
@@ -33,7 +33,7 @@ test('T-4, D-7: a client that leaves while it is asked leaves the question to th
   expect(server.state.calls).toHaveLength(1);
 });
 
-test('T-4, D-2: a client that leaves while it is asked and makes the call again is asked again', async () => {
+test('T-4, D-2: a client that leaves during a question and repeats the call is asked again', async () => {
   const { server, direct } = await behind();
   const wire = await LegacyWire.open(direct);
   const stream = await wire.callStream('ask', { message: 'Who?' });
@@ -45,7 +45,7 @@ test('T-4, D-2: a client that leaves while it is asked and makes the call again 
   expect(server.state.calls).toHaveLength(1);
 });
 
-test('T-4, D-2: one that has a standing stream is asked there', async () => {
+test('T-4, D-2: a client that cancels during a question is asked again on its standing stream', async () => {
   const { server, open, direct } = await behind();
   const wire = await LegacyWire.open(direct);
   const standing = await wire.listen();
@@ -59,7 +59,7 @@ test('T-4, D-2: one that has a standing stream is asked there', async () => {
   expect(server.state.calls).toHaveLength(1);
 });
 
-test('T-4, D-7: when that stream goes, too, the question is left to the hub', async () => {
+test('T-4, D-7: when the standing stream of the client closes too, the hub shows the question', async () => {
   const { open, direct } = await behind();
   const wire = await LegacyWire.open(direct);
   const standing = await wire.listen();
@@ -71,7 +71,7 @@ test('T-4, D-7: when that stream goes, too, the question is left to the hub', as
   await soon(open).toMatchObject([{ server: 'one', message: 'Who?' }]);
 });
 
-test('T-4, D-4: a modern client that leaves between two rounds finds its question again, and the hub has it meanwhile', async () => {
+test('T-4, D-4: a modern client that leaves between two rounds can continue, and the hub shows its question meanwhile', async () => {
   const { server, hub, open, direct } = await behind();
   const wire = new ModernWire(direct, { capabilities: ROUNDS });
   const round = await wire.ask('ask_twice');
@@ -92,7 +92,7 @@ test.each([
   { who: 'rounds', capabilities: ROUNDS },
   { who: 'tasks', capabilities: TASKS },
 ])(
-  'T-4: a modern client that leaves in a later round gets the call back with the identical one: $who',
+  'T-4: a modern client that leaves in a later round resumes the call by repeating it: $who',
   async ({ capabilities }) => {
     const server = await startAskThenWork();
     // Longer than the test takes: nobody is to get a task.

@@ -5,7 +5,7 @@ import { JumpingClock } from '../../../support/jumping-clock.ts';
 import { owned } from '../../../support/owned.ts';
 import { modernCall, modernHeaders, post, postAndLeave } from '../../../support/raw-http.ts';
 
-test('T-4: who comes back at once, before its leaving was noticed, does not run the tool twice', async () => {
+test('T-4: a client that returns before the gateway notices that it left does not run the tool twice', async () => {
   const server = owned(await startV1Http());
   const clock = new JumpingClock();
   const { url } = await httpGateway({ one: { url: server.url } }, {}, clock);

@@ -57,7 +57,7 @@ const STREAMS = 2;
 const ada: Answer = async () => ({ action: 'accept', content: { name: 'Ada' } });
 
 test.each(Object.keys(CLIENTS))(
-  'E-5, T-4, D-2: a call over a wire that breaks ends with its result: %s',
+  'E-5, T-4, D-2: a call whose connection breaks still ends with its result: %s',
   async (kind) => {
     const { server, wire, client } = await behind(kind, ada);
     const call = client.call('slow', { ms: 2500, text: 'the result' });
@@ -69,7 +69,7 @@ test.each(Object.keys(CLIENTS))(
   },
 );
 
-test.each(Object.keys(CLIENTS))('E-5, D-2: a question over a wire that breaks is asked again: %s', async (kind) => {
+test.each(Object.keys(CLIENTS))('E-5, D-2: a question whose connection breaks is asked again: %s', async (kind) => {
   let times = 0;
   const answer: Answer = async () => {
     times += 1;
@@ -86,16 +86,19 @@ test.each(Object.keys(CLIENTS))('E-5, D-2: a question over a wire that breaks is
   expect(server.state.calls).toHaveLength(1);
 });
 
-test.each(Object.keys(CLIENTS))('E-5, T-4: a call that went on after a break can be cancelled: %s', async (kind) => {
-  const { server, running, wire, client } = await behind(kind, ada);
-  const user = new AbortController();
-  const call = client.call('slow', { ms: 600_000, text: 'unwanted' }, user.signal);
-  const cancelled = expect(call).rejects.toThrow();
-  await soon(() => server.state.calls.length).toBe(1);
-  await soon(() => wire.begun()).toBe(STREAMS);
-  wire.breakAll();
-  await soon(() => running.gateway.sessions[0]?.tasks.list().length).toBe(1);
-  user.abort('enough');
-  await cancelled;
-  await soon(() => server.state.cancelled).toEqual(['slow:unwanted']);
-});
+test.each(Object.keys(CLIENTS))(
+  'E-5, T-4: a call that continued after a broken connection can be cancelled: %s',
+  async (kind) => {
+    const { server, running, wire, client } = await behind(kind, ada);
+    const user = new AbortController();
+    const call = client.call('slow', { ms: 600_000, text: 'unwanted' }, user.signal);
+    const cancelled = expect(call).rejects.toThrow();
+    await soon(() => server.state.calls.length).toBe(1);
+    await soon(() => wire.begun()).toBe(STREAMS);
+    wire.breakAll();
+    await soon(() => running.gateway.sessions[0]?.tasks.list().length).toBe(1);
+    user.abort('enough');
+    await cancelled;
+    await soon(() => server.state.cancelled).toEqual(['slow:unwanted']);
+  },
+);

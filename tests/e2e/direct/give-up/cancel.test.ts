@@ -19,7 +19,7 @@ async function behind() {
 }
 
 test.each([{ reason: 'the user pressed escape' }, {}])(
-  'T-4, D-2: a cancelled call is stopped on the server, and is no task: %j',
+  'T-4, D-2: a cancelled call is cancelled on the server and leaves no task: %j',
   async (why) => {
     const { server, hub, wire } = await behind();
     const stream = await wire.callStream('slow', ENDLESS);
@@ -30,7 +30,7 @@ test.each([{ reason: 'the user pressed escape' }, {}])(
   },
 );
 
-test('T-4: a call that was taken over can be cancelled, too', async () => {
+test('T-4: a client can cancel a call that it took over', async () => {
   const { server, hub, wire } = await behind();
   const stream = await wire.callStream('slow', ENDLESS);
   stream.drop();
@@ -43,7 +43,7 @@ test('T-4: a call that was taken over can be cancelled, too', async () => {
   expect(server.state.calls).toHaveLength(1);
 });
 
-test('T-4: a cancelled call takes its question with it', async () => {
+test('T-4: cancelling a call withdraws its question', async () => {
   const { server, hub, wire } = await behind();
   const stream = await wire.callStream('ask');
   const asked = await stream.heard('elicitation/create');
@@ -56,7 +56,7 @@ test('T-4: a cancelled call takes its question with it', async () => {
 });
 
 test.each(['legacy', 'modern'] as const)(
-  'T-4: over stdio a call is cancelled by its notification (%s)',
+  'T-4: over stdio `notifications/cancelled` cancels a call (%s)',
   async (era) => {
     const server = owned(await startV1Http());
     const mode = era === 'modern' ? { pin: '2026-07-28' } : 'legacy';

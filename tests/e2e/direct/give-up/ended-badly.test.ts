@@ -14,7 +14,7 @@ const [LEGACY] = LEGACY_WAYS.slice(-1);
 const [, MODERN] = MODERN_WAYS;
 const EACH = [LEGACY, MODERN].flatMap((way) => way ?? []);
 
-test.each(FEW)('T-4: one that was cancelled at the hub is not taken over: $how', async (way) => {
+test.each(FEW)('T-4: an identical call does not take over a task that was cancelled at the hub: $how', async (way) => {
   const { leaver, ran, hub, server } = await left(way);
   const [task] = await tasksOf(hub);
   await hub.call('cancel_task', { task_id: task?.['task_id'] });
@@ -23,32 +23,38 @@ test.each(FEW)('T-4: one that was cancelled at the hub is not taken over: $how',
   expect(ran()).toEqual(['same', 'same']);
 });
 
-test.each(EACH)('T-4, T-5: a failure is never taken over; the call runs anew: $how', async ({ open }) => {
-  const server = owned(await startTasksV2Http());
-  const { url } = await httpGateway({ one: { url: server.url } });
-  const hub = await hubOverHttp(url, 'modern');
-  const leaver = await open(`${url}/one`);
-  const runs = (): number => requestsOf(server.state, 'tools/call').length;
-  await leaver.leave('hold', {}, () => soon(runs).toBe(1));
-  await soon(() => tasksOf(hub)).toMatchObject([{ status: 'working' }]);
-  // A server that dies and has forgotten what it was at.
-  server.state.forget();
-  await soon(() => tasksOf(hub)).toMatchObject([{ status: 'failed' }]);
-  server.state.release();
-  expect(await leaver.call('hold', {})).toMatchObject({ content: [{ text: 'released' }] });
-  expect(runs()).toBe(2);
-  // How the first run failed can still be read at the hub.
-  expect(await tasksOf(hub)).toMatchObject([{ status: 'failed' }]);
-});
+test.each(EACH)(
+  'T-4, T-5: an identical call does not take over a failed task, but runs anew: $how',
+  async ({ open }) => {
+    const server = owned(await startTasksV2Http());
+    const { url } = await httpGateway({ one: { url: server.url } });
+    const hub = await hubOverHttp(url, 'modern');
+    const leaver = await open(`${url}/one`);
+    const runs = (): number => requestsOf(server.state, 'tools/call').length;
+    await leaver.leave('hold', {}, () => soon(runs).toBe(1));
+    await soon(() => tasksOf(hub)).toMatchObject([{ status: 'working' }]);
+    // A server that dies and has forgotten what it was at.
+    server.state.forget();
+    await soon(() => tasksOf(hub)).toMatchObject([{ status: 'failed' }]);
+    server.state.release();
+    expect(await leaver.call('hold', {})).toMatchObject({ content: [{ text: 'released' }] });
+    expect(runs()).toBe(2);
+    // How the first run failed can still be read at the hub.
+    expect(await tasksOf(hub)).toMatchObject([{ status: 'failed' }]);
+  },
+);
 
-test.each(FEW)('T-4, T-5: a result that is an error is never taken over: $how', async ({ open }) => {
-  const server = owned(await startV1Http());
-  const { url } = await httpGateway({ one: { url: server.url } }, { direct: { taskAfterMs: SLOW_MS / 4 } });
-  const hub = await hubOverHttp(url, 'modern');
-  const leaver = await open(`${url}/one`);
-  const runs = (): number => server.state.calls.length;
-  await leaver.leave('fail', { ms: SLOW_MS }, () => soon(runs).toBe(1));
-  await soon(() => tasksOf(hub)).toMatchObject([{ status: 'completed' }]);
-  expect(await leaver.call('fail', { ms: SLOW_MS })).toMatchObject({ isError: true });
-  expect(runs()).toBe(2);
-});
+test.each(FEW)(
+  'T-4, T-5: an identical call does not get a result with isError, but runs anew: $how',
+  async ({ open }) => {
+    const server = owned(await startV1Http());
+    const { url } = await httpGateway({ one: { url: server.url } }, { direct: { taskAfterMs: SLOW_MS / 4 } });
+    const hub = await hubOverHttp(url, 'modern');
+    const leaver = await open(`${url}/one`);
+    const runs = (): number => server.state.calls.length;
+    await leaver.leave('fail', { ms: SLOW_MS }, () => soon(runs).toBe(1));
+    await soon(() => tasksOf(hub)).toMatchObject([{ status: 'completed' }]);
+    expect(await leaver.call('fail', { ms: SLOW_MS })).toMatchObject({ isError: true });
+    expect(runs()).toBe(2);
+  },
+);

@@ -50,7 +50,7 @@ async function postAndBreak(url: string, { message, headers }: Raw): Promise<voi
 }
 
 test.each(['legacy', 'modern'] as const)(
-  'T-4: a result whose reply did not arrive is kept, and the identical call gets it (%s)',
+  'T-4: a result whose reply was lost is kept, and the identical call gets it (%s)',
   async (era) => {
     const server = owned(await startV1Http());
     const { url } = await httpGateway({ one: { url: server.url } });

@@ -55,14 +55,14 @@ async function expectStopped({ server }: Cancelled): Promise<void> {
   await soon(() => server.state.cancelled).toEqual(['slow:worth it']);
 }
 
-test.each(WITH_REASON)('T-4: Codex that stops waiting finds its result later ($door, $era)', async (way) => {
+test.each(WITH_REASON)('T-4: after Codex stops waiting, the same call gets the result ($door, $era)', async (way) => {
   await expectKept(await cancelled(way, CODEX));
 });
 
-test.each(WITH_REASON)('T-4: `calls.onCancel: keep` keeps what the user cancels ($door, $era)', async (way) => {
+test.each(WITH_REASON)('T-4: `calls.onCancel: keep` keeps a call that the user cancels ($door, $era)', async (way) => {
   await expectKept(await cancelled(way, 'the user pressed escape', { calls: { onCancel: 'keep' } }));
 });
 
-test.each(WAYS)('T-4: `calls.onCancel: cancel` stops what a client gives up ($door, $era)', async (way) => {
+test.each(WAYS)('T-4: `calls.onCancel: cancel` stops a call whose client stops waiting ($door, $era)', async (way) => {
   await expectStopped(await cancelled(way, CODEX, { calls: { onCancel: 'cancel' } }));
 });

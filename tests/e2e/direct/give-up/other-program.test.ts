@@ -36,7 +36,7 @@ async function leave({ hub, runs }: Programs, leaver: Leaver): Promise<void> {
 
 const marked = ({ _meta }: Json): boolean => MARK in ((_meta as Json | undefined) ?? {});
 
-test('S-1, T-4: what one program left at work, another one of the same user does not take over', async () => {
+test('S-1, T-4: a program does not take over a working call that another program of the same user left', async () => {
   const all = await programs();
   const [first, second] = [all.client('first'), all.client('second')];
   await leave(all, first);
@@ -46,7 +46,7 @@ test('S-1, T-4: what one program left at work, another one of the same user does
   expect(all.runs()).toBe(2);
 });
 
-test('S-1, T-4: what one program left, and has ended, another one of the same user does not get', async () => {
+test('S-1, T-4: a program does not get the result of a call that another program of the same user left', async () => {
   const all = await programs();
   await leave(all, all.client('first'));
   await soon(() => tasksOf(all.hub)).toMatchObject([{ status: 'completed' }]);
@@ -56,7 +56,7 @@ test('S-1, T-4: what one program left, and has ended, another one of the same us
   expect(all.runs()).toBe(2);
 });
 
-test('S-1, T-4: a client that does not name itself takes nothing over: nobody knows which program it is', async () => {
+test('S-1, T-4: a client without a name does not take over an abandoned call', async () => {
   const all = await programs();
   await leave(all, all.client(null));
   await soon(() => tasksOf(all.hub)).toMatchObject([{ status: 'completed' }]);
@@ -64,7 +64,7 @@ test('S-1, T-4: a client that does not name itself takes nothing over: nobody kn
   expect(all.runs()).toBe(2);
 });
 
-test('T-4: a result that was left longer than direct.takeOverMs ago is not taken over, and can be read at the hub', async () => {
+test('T-4: a result older than direct.takeOverMs is not taken over, but can be read at the hub', async () => {
   const all = await programs({ direct: { takeOverMs: 100 } });
   const client = all.client('first');
   await leave(all, client);
@@ -78,7 +78,7 @@ test('T-4: a result that was left longer than direct.takeOverMs ago is not taken
   expect(result.text).toBe('same');
 });
 
-test('T-4: a call that is still at work is taken over however long ago its client left', async () => {
+test('T-4: a working call is taken over no matter how long ago its client left', async () => {
   const all = await programs({ direct: { takeOverMs: 0 } });
   const client = all.client('first');
   await leave(all, client);

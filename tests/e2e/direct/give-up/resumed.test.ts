@@ -19,7 +19,7 @@ async function behind() {
 
 const SLOW = { ms: SLOW_MS, text: 'the result' };
 
-test('E-5, T-4, D-2: a stream that broke while the call works goes on with its result', async () => {
+test('E-5, T-4, D-2: a stream that breaks during a call is resumed and brings the result', async () => {
   const { server, hub, wire } = await behind();
   const stream = await wire.callStream('slow', SLOW);
   stream.drop();
@@ -29,7 +29,7 @@ test('E-5, T-4, D-2: a stream that broke while the call works goes on with its r
   expect(server.state.calls).toHaveLength(1);
 });
 
-test('E-5, T-4, D-2: one that is asked for after the end brings the result, too', async () => {
+test('E-5, T-4, D-2: a stream that is resumed after the call ended brings the result', async () => {
   const { server, hub, wire } = await behind();
   const stream = await wire.callStream('slow', SLOW);
   stream.drop();
@@ -39,7 +39,7 @@ test('E-5, T-4, D-2: one that is asked for after the end brings the result, too'
   expect(server.state.calls).toHaveLength(1);
 });
 
-test('E-5, T-4: what came by the stream is delivered: the identical call runs anew', async () => {
+test('E-5, T-4: a result that a resumed stream brought counts as delivered: the identical call runs anew', async () => {
   const { server, hub, wire } = await behind();
   const stream = await wire.callStream('slow', SLOW);
   stream.drop();
@@ -50,7 +50,7 @@ test('E-5, T-4: what came by the stream is delivered: the identical call runs an
   expect(server.state.calls).toHaveLength(2);
 });
 
-test('E-5, T-4: also when the call had ended before its client came back for the stream', async () => {
+test('E-5, T-4: a result that had ended before the stream was resumed counts as delivered, too', async () => {
   const { server, hub, wire } = await behind();
   const stream = await wire.callStream('slow', SLOW);
   stream.drop();
@@ -61,7 +61,7 @@ test('E-5, T-4: also when the call had ended before its client came back for the
   expect(server.state.calls).toHaveLength(2);
 });
 
-test('E-5, D-2: a question that the stream carried can be answered on its rest', async () => {
+test('E-5, D-2: a question can be answered on the resumed stream', async () => {
   const { wire, server } = await behind();
   const stream = await wire.callStream('ask', { message: 'Who?' });
   const { lastEventId } = stream;
@@ -74,7 +74,7 @@ test('E-5, D-2: a question that the stream carried can be answered on its rest',
   expect(textOf(await rest.result())).toBe('Hello Ada');
 });
 
-test('E-5, D-3: `tasks/result` whose stream broke goes on with the result', async () => {
+test('E-5, D-3: a broken stream of `tasks/result` is resumed and brings the result', async () => {
   const { wire } = await behind();
   const { taskId } = await wire.begin('slow', SLOW);
   const stream = await wire.stream('tasks/result', { taskId });

@@ -9,7 +9,7 @@ import { LegacyWire } from '../legacy-wire.ts';
 import { SLOW_MS } from './leavers.ts';
 
 test.each(['auto', 'cancel'])(
-  'T-4, S-1: a client that comes back to its session and counts its requests anew is not in its own way (onCancel: %s)',
+  'T-4, S-1: a client that returns to its session and reuses request ids does not disturb older calls (onCancel: %s)',
   async (onCancel) => {
     const server = owned(await startV1Http());
     const { url } = await httpGateway({ one: { url: server.url } }, { calls: { onCancel } });

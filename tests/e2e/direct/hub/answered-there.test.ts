@@ -37,7 +37,7 @@ async function openAt(hub: HubClient): Promise<{ requestId: string; message: str
 }
 
 test.each(PAIRS)(
-  'D-7: what a client cannot be asked waits at the hub, and the call ends: $client, $server',
+  'D-7: an elicitation that the client does not support waits at the hub, and the call ends: $client, $server',
   async ({ open, start }) => {
     const { url } = await httpGateway({ one: { url: await start() } });
     // The one only listens, the other only looks: a reply takes along what has happened.
@@ -64,20 +64,23 @@ test.each(PAIRS)(
   },
 );
 
-test.each(PAIRS)('D-7: sampling likewise: $client, $server', async ({ open, start }) => {
-  const { url } = await httpGateway({ one: { url: await start() } });
-  const hub = await hubOverHttp(url, 'modern');
-  const call = await open(`${url}/one`);
-  const result = call('sample', { prompt: 'Rhyme!' });
-  const waiting = async () => (await hub.call('get_sampling_requests')).body['sampling_requests'] as Json[];
-  await soon(async () => (await waiting()).length).toBe(1);
-  const [asked] = await waiting();
-  await hub.call('respond_to_sampling', { request_id: asked?.['requestId'], content: 'Time' });
-  expect(textOf(await result)).toContain('"text":"Time"');
-  expect(await waiting()).toEqual([]);
-});
+test.each(PAIRS)(
+  'D-7: a sampling request that the client does not support is answered at the hub: $client, $server',
+  async ({ open, start }) => {
+    const { url } = await httpGateway({ one: { url: await start() } });
+    const hub = await hubOverHttp(url, 'modern');
+    const call = await open(`${url}/one`);
+    const result = call('sample', { prompt: 'Rhyme!' });
+    const waiting = async () => (await hub.call('get_sampling_requests')).body['sampling_requests'] as Json[];
+    await soon(async () => (await waiting()).length).toBe(1);
+    const [asked] = await waiting();
+    await hub.call('respond_to_sampling', { request_id: asked?.['requestId'], content: 'Time' });
+    expect(textOf(await result)).toContain('"text":"Time"');
+    expect(await waiting()).toEqual([]);
+  },
+);
 
-test('D-5, D-7: a modern server says itself what a client must declare that can be asked nothing', async () => {
+test('D-5, D-7: a modern server’s error names the capability that the client must declare', async () => {
   const { url } = await httpGateway({ one: { url: await SERVERS.rounds() } });
   const wire = new ModernWire(`${url}/one`, { capabilities: {} });
   const { status, error } = await wire.send('tools/call', { name: 'ask', arguments: {} });

@@ -12,7 +12,7 @@ import { accept } from '../modern-wire.ts';
 const START = { 'pushes questions': startV1Http, 'keeps tasks': startTasksV2Http };
 
 test.each(Object.entries(START))(
-  'D-7, H-13: a question that lies before its client is not shown at the hub: a server that %s',
+  'D-7, H-13: the hub does not show a question that the direct client has: a server that %s',
   async (_what, start) => {
     const { url: serverUrl } = owned(await start());
     const { url } = await httpGateway({ one: { url: serverUrl } });
@@ -34,7 +34,7 @@ test.each(Object.entries(START))(
   },
 );
 
-test('D-7, D-3: what a task asks is at the hub until its client asks for the result, and again when that is gone', async () => {
+test('D-7, D-3: the hub shows the question of a task except while the client waits with tasks/result', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, 'modern');

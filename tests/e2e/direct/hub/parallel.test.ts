@@ -8,7 +8,7 @@ import { ModernWire } from '../modern-wire.ts';
 import { puppet, TOOL } from '../regressions/puppet.ts';
 
 test.each(['legacy', 'modern'] as const)(
-  'D-7, H-3: what one of two calls asks, of a client that cannot be asked, is answered at the hub (%s)',
+  'D-7, H-3: a question of one of two calls is answered at the hub if the client cannot be asked (%s)',
   async (era) => {
     const server = await puppet();
     const { url } = await httpGateway({ one: server.config });
@@ -36,7 +36,7 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
-test('D-2, H-3: a client with a session keeps a question when the call on whose stream it came ends', async () => {
+test('D-2, H-3: a client with a session keeps a question when the call whose stream carried it ends', async () => {
   const server = await puppet();
   const { url } = await httpGateway({ one: server.config });
   const wire = await LegacyWire.open(`${url}/one`);

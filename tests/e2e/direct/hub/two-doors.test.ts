@@ -25,7 +25,7 @@ async function behind(start: () => Promise<{ url: string; close(): Promise<void>
   return { hub: await hubOverHttp(url, 'modern'), direct: `${url}/one` };
 }
 
-test('D-7, H-13: of the answer from the hub and that of a round the first counts', async () => {
+test('D-7, H-13: an answer at the hub beats a later answer in a round', async () => {
   const { hub, direct } = await behind(startV1Http);
   const wire = new ModernWire(direct, { capabilities: ROUNDS });
   const round = await wire.ask('ask');
@@ -36,7 +36,7 @@ test('D-7, H-13: of the answer from the hub and that of a round the first counts
   expect(textOf(await wire.call('ask', {}, { requestState, inputResponses }))).toBe('Hello Hub');
 });
 
-test('D-7, H-13: so it is with `tasks/update`', async () => {
+test('D-7, H-13: an answer at the hub beats a later answer with `tasks/update`', async () => {
   const server = owned(await startTasksV2Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, 'modern');
@@ -50,7 +50,7 @@ test('D-7, H-13: so it is with `tasks/update`', async () => {
   expect(requestsOf(server.state, 'tasks/update')).toHaveLength(1);
 });
 
-test('D-7, D-3: what was answered at the hub is not asked on `tasks/result`', async () => {
+test('D-7, D-3: a question that was answered at the hub is not asked with `tasks/result`', async () => {
   const { hub, direct } = await behind(startV1Http);
   const wire = await LegacyWire.open(direct);
   const { taskId } = await wire.begin('ask');

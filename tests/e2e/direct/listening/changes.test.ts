@@ -30,7 +30,7 @@ function statusesOf(stream: MessageStream, taskId: unknown): unknown[] {
 /** In order, each state once however often it was told. */
 const passed = (states: unknown[]): unknown[] => states.filter((state, index) => state !== states[index - 1]);
 
-test('D-4: who listens to a task hears how it is, and then of every change', async () => {
+test('D-4: a subscription to a task reports its current status and then each change', async () => {
   const { ext } = await behind();
   const { taskId } = await ext.call('ask');
   const { key } = onlyQuestion((await ext.task(taskId, 'input_required')) as never);
@@ -51,7 +51,7 @@ test('D-4: who listens to a task hears how it is, and then of every change', asy
   for (const { params } of stream.messages) expect((params as { _meta: Json })._meta[SUBSCRIPTION_ID]).toBeDefined();
 });
 
-test('D-4: one that has ended is told once', async () => {
+test('D-4: a subscription to a task that has ended reports its status once', async () => {
   const { one } = await behind();
   const { taskId } = await one.call('slow', { ms: 1500 });
   await one.task(taskId, 'completed');
@@ -59,7 +59,7 @@ test('D-4: one that has ended is told once', async () => {
   await soon(() => statusesOf(stream, taskId)).toEqual(['completed']);
 });
 
-test('D-4: only tasks that there are, and only those asked for, are acknowledged and told', async () => {
+test('D-4: only existing tasks that were requested are acknowledged and reported', async () => {
   const { one } = await behind();
   const [first, second] = await Promise.all([one.call('slow', { ms: 1900 }), one.call('slow', { ms: 1500 })]);
   const stream = await one.listen({ taskIds: [first['taskId'], 'nonsense', 5, null] });
@@ -69,7 +69,7 @@ test('D-4: only tasks that there are, and only those asked for, are acknowledged
   expect(statusesOf(stream, second['taskId'])).toEqual([]);
 });
 
-test('D-4, D-5: lists and resources besides tasks, each as it was asked for', async () => {
+test('D-4, D-5: a subscription reports tasks, lists and resources, each only as requested', async () => {
   const { one, plain } = await behind();
   const { taskId } = await one.call('slow', { ms: 1500 });
   const both = await one.listen({
@@ -104,7 +104,7 @@ test('D-4, D-5: lists and resources besides tasks, each as it was asked for', as
 });
 
 test.each([undefined, null, 5, [], 'all', { taskIds: 'x' }, { taskIds: {} }, { resourceSubscriptions: [5, {}] }, {}])(
-  'D-4, X-4: who asks for %j hears nothing, and harms nobody',
+  'D-4, X-4: a subscription to %j reports nothing, and later calls work',
   async (notifications) => {
     const { one, gateway } = await behind();
     const stream = await one.stream('subscriptions/listen', notifications === undefined ? {} : { notifications });
@@ -118,7 +118,7 @@ test.each([undefined, null, 5, [], 'all', { taskIds: 'x' }, { taskIds: {} }, { r
   },
 );
 
-test('D-4: tasks are told only to those who declare the extension', async () => {
+test('D-4: a subscription to tasks requires the tasks extension', async () => {
   const { one } = await behind();
   const { taskId } = await one.call('slow', { ms: 1500 });
   const others = one.as({ elicitation: {} });

@@ -91,52 +91,64 @@ async function gateway(servers: Servers): Promise<string> {
 
 const BOTH = ['legacy', 'modern'] as const;
 
-test.each(BOTH)('D-5, B-3: a server that restarts with other lists: the %s client is told which', async (era) => {
-  const lists = structuredClone(BEFORE);
-  const server = await httpByHand(serverWith(lists));
-  const { url, logs } = await httpGateway({ one: server.config }, SETTINGS);
-  const { told } = await reader(era, `${url}/one`);
-  await server.stop();
-  await soon(() => logs.some(({ event }) => event === 'server_disconnected')).toBe(true);
-  // The last page of one list, and of the two lists of resources the templates.
-  lists.tools = ['a', 'c'];
-  lists.templates = ['z'];
-  await server.again();
-  await soon(told).toEqual(['tools', 'resources']);
-});
+test.each(BOTH)(
+  'D-5, B-3: a server that restarts with other lists: the %s client is notified of the changed ones',
+  async (era) => {
+    const lists = structuredClone(BEFORE);
+    const server = await httpByHand(serverWith(lists));
+    const { url, logs } = await httpGateway({ one: server.config }, SETTINGS);
+    const { told } = await reader(era, `${url}/one`);
+    await server.stop();
+    await soon(() => logs.some(({ event }) => event === 'server_disconnected')).toBe(true);
+    // The last page of one list, and of the two lists of resources the templates.
+    lists.tools = ['a', 'c'];
+    lists.templates = ['z'];
+    await server.again();
+    await soon(told).toEqual(['tools', 'resources']);
+  },
+);
 
-test.each(BOTH)('D-5, B-3: a program that is started again with other lists: the %s client is told', async (era) => {
-  const lists = structuredClone(BEFORE);
-  const server = await programByHand(serverWith(lists));
-  const { wire, told } = await reader(era, `${await gateway({ one: server.config })}/one`);
-  lists.prompts = [];
-  await wire.send('tools/call', { name: 'crash', arguments: {} });
-  await soon(told).toEqual(['prompts']);
-});
+test.each(BOTH)(
+  'D-5, B-3: a command server that restarts with another list: the %s client is notified',
+  async (era) => {
+    const lists = structuredClone(BEFORE);
+    const server = await programByHand(serverWith(lists));
+    const { wire, told } = await reader(era, `${await gateway({ one: server.config })}/one`);
+    lists.prompts = [];
+    await wire.send('tools/call', { name: 'crash', arguments: {} });
+    await soon(told).toEqual(['prompts']);
+  },
+);
 
-test.each(BOTH)('D-5, S-3: a server that is replaced by one with other lists: the %s client is told', async (era) => {
-  const before = await httpByHand(serverWith(BEFORE));
-  const after = await httpByHand(serverWith({ ...BEFORE, resources: ['a', 'b'] }));
-  const url = await gateway({ one: before.config });
-  const { told } = await reader(era, `${url}/one`);
-  const hub = await hubOverHttp(url, 'modern');
-  expect(await hub.call('add_server', { name: 'one', url: after.config.url })).toMatchObject({ isError: false });
-  await soon(told).toEqual(['resources']);
-});
+test.each(BOTH)(
+  'D-5, S-3: a server that is replaced by one with another list: the %s client is notified',
+  async (era) => {
+    const before = await httpByHand(serverWith(BEFORE));
+    const after = await httpByHand(serverWith({ ...BEFORE, resources: ['a', 'b'] }));
+    const url = await gateway({ one: before.config });
+    const { told } = await reader(era, `${url}/one`);
+    const hub = await hubOverHttp(url, 'modern');
+    expect(await hub.call('add_server', { name: 'one', url: after.config.url })).toMatchObject({ isError: false });
+    await soon(told).toEqual(['resources']);
+  },
+);
 
-test.each(BOTH)('D-5, B-3: of lists that are the same after a restart the %s client is not told', async (era) => {
-  const server = await programByHand(serverWith(BEFORE));
-  const { wire, told } = await reader(era, `${await gateway({ one: server.config })}/one`);
-  const read = (): number => LISTS.reduce((sum, method) => sum + server.count(method), 0);
-  const before = read();
-  await wire.send('tools/call', { name: 'crash', arguments: {} });
-  // All pages of all lists were read again.
-  await soon(read).toBe(before + 5);
-  expect(await wire.call('any')).toMatchObject({ content: [{ text: 'done' }] });
-  expect(told()).toEqual([]);
-});
+test.each(BOTH)(
+  'D-5, B-3: lists that are the same after a restart cause no notification to the %s client',
+  async (era) => {
+    const server = await programByHand(serverWith(BEFORE));
+    const { wire, told } = await reader(era, `${await gateway({ one: server.config })}/one`);
+    const read = (): number => LISTS.reduce((sum, method) => sum + server.count(method), 0);
+    const before = read();
+    await wire.send('tools/call', { name: 'crash', arguments: {} });
+    // All pages of all lists were read again.
+    await soon(read).toBe(before + 5);
+    expect(await wire.call('any')).toMatchObject({ content: [{ text: 'done' }] });
+    expect(told()).toEqual([]);
+  },
+);
 
-test('D-5: a client is told only of lists that it has read, of which the server said that it tells', async () => {
+test('D-5: a client is notified only of lists that it has read and that the server declares listChanged for', async () => {
   const lists = structuredClone(BEFORE);
   const capabilities = { ...TELLS, prompts: {} };
   const server = await programByHand(serverWith(lists, capabilities));
@@ -153,7 +165,7 @@ test('D-5: a client is told only of lists that it has read, of which the server 
   expect(server.count('resources/list')).toBe(read);
 });
 
-test('D-5: a client that read only the first page is told when that page has changed', async () => {
+test('D-5: a client that read only the first page is notified when that page changes', async () => {
   const lists = structuredClone(BEFORE);
   const server = await programByHand(serverWith(lists));
   const { wire, told } = await reader('legacy', `${await gateway({ one: server.config })}/one`, []);

@@ -5,7 +5,7 @@ import { owned } from '../../../support/owned.ts';
 import { post } from '../../../support/raw-http.ts';
 import { ModernWire } from '../modern-wire.ts';
 
-test('D-4: listening without an id is a notification: it is taken, and nothing is opened for it', async () => {
+test('D-4: `subscriptions/listen` without an id is accepted as a notification and opens no stream', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const { message, headers } = new ModernWire(`${url}/one`).raw('subscriptions/listen', {

@@ -14,13 +14,13 @@ async function listenRequest() {
   return { url: `${url}/one`, message, headers };
 }
 
-test('D-4: who wants to listen without saying so in its headers is refused like anybody else', async () => {
+test('D-4: `subscriptions/listen` without the Mcp-Method header is refused', async () => {
   const { url, message, headers } = await listenRequest();
   const { 'mcp-method': _method, ...others } = headers;
   expect(await post(url, message, others)).toMatchObject({ status: 400, json: { error: { code: -32020 } } });
 });
 
-test('D-4: who wants to listen in a version that nobody speaks is told which there are', async () => {
+test('D-4: `subscriptions/listen` in an unknown version gets an error with the supported versions', async () => {
   const { url, message, headers } = await listenRequest();
   const params = message['params'] as { _meta: Record<string, unknown> };
   params._meta[PROTOCOL_VERSION] = '2027-01-01';

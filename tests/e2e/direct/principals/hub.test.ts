@@ -10,7 +10,7 @@ async function openAt({ hub }: Principal): Promise<{ requestId: string }[]> {
   return (await hub.call('get_elicitations')).body['elicitations'] as { requestId: string }[];
 }
 
-test('D-7, X-2, S-1: what the client of one principal cannot be asked is at its hub, and at no other', async () => {
+test('D-7, X-2, S-1: a question that a client cannot be asked waits only at the hub of its principal', async () => {
   const { one, ada, ben } = await twoPrincipals();
   const wire = await LegacyWire.open(one, { capabilities: {}, headers: ada.headers });
   const result = wire.call('ask', { message: 'Who?' });
@@ -27,7 +27,7 @@ test('D-7, X-2, S-1: what the client of one principal cannot be asked is at its 
 });
 
 test.each(['legacy', 'modern'] as const)(
-  'T-4, X-2, S-1: what one principal left is not found by another (%s)',
+  'T-4, X-2, S-1: a principal does not take over a call that another principal left (%s)',
   async (era) => {
     const { server, one, ada, ben } = await twoPrincipals();
     const args = { ms: 600_000, text: 'private' };

@@ -7,7 +7,7 @@ import { twoPrincipals } from './two.ts';
 
 const SLOW = { ms: 600_000 };
 
-test('S-1, D-3, X-2: two legacy sessions see nothing of each other, be they of one principal or of two', async () => {
+test('S-1, D-3, X-2: a legacy session sees no task of another session, of the same or another principal', async () => {
   const { one, ada, ben } = await twoPrincipals();
   const owner = await LegacyWire.open(one, { headers: ada.headers });
   const { taskId } = await owner.begin('slow', SLOW);
@@ -24,7 +24,7 @@ test('S-1, D-3, X-2: two legacy sessions see nothing of each other, be they of o
   expect(await owner.request('tasks/get', { taskId })).toMatchObject({ status: 'working' });
 });
 
-test('S-1, X-2: nobody else is told how a task is doing', async () => {
+test('S-1, X-2: only the session that started a task gets its status notifications', async () => {
   const { one, ada, ben } = await twoPrincipals();
   const owner = await LegacyWire.open(one, { headers: ada.headers });
   const others = await Promise.all([
@@ -37,7 +37,7 @@ test('S-1, X-2: nobody else is told how a task is doing', async () => {
   expect(notTold.flatMap(({ messages }) => messages)).toEqual([]);
 });
 
-test('X-2, D-4: the task of one principal opens nothing for another, nor for another server', async () => {
+test('X-2, D-4: a task id is unknown to another principal and at another server', async () => {
   const { one, ext, ada, ben } = await twoPrincipals();
   const owner = new ModernWire(one, { headers: ada.headers });
   const { taskId } = await owner.call('slow', SLOW);
@@ -57,7 +57,7 @@ test('X-2, D-4: the task of one principal opens nothing for another, nor for ano
   expect(await owner.request('tasks/get', { taskId })).toMatchObject({ status: 'working' });
 });
 
-test('S-5: modern clients of one principal share what it has at one server', async () => {
+test('S-5: modern clients of one principal share their tasks at one server', async () => {
   const { one, ada } = await twoPrincipals();
   const first = new ModernWire(one, { headers: ada.headers });
   const { taskId } = await first.call('slow', { ms: 1500, text: 'shared' });
@@ -66,7 +66,7 @@ test('S-5: modern clients of one principal share what it has at one server', asy
   expect(textOf(result as Record<string, unknown>)).toBe('shared');
 });
 
-test('X-2, S-5: the state of a round is worth nothing to another principal, nor at another server', async () => {
+test('X-2, S-5: a request state is invalid for another principal and at another server', async () => {
   const { one, ext, ada, ben, server } = await twoPrincipals();
   const owner = new ModernWire(one, { capabilities: ROUNDS, headers: ada.headers });
   const round = await owner.ask('ask');

@@ -14,7 +14,7 @@ async function statuses(url: string, id: string, headers: Record<string, string>
   return [posted, got, deleted].map(({ status }) => status);
 }
 
-test('X-2, S-1: a session id opens the one endpoint it is from, to the one principal it is of', async () => {
+test('X-2, S-1: a session id is valid only at its endpoint and for its principal', async () => {
   const { url, one, ext, ada, ben } = await twoPrincipals();
   const direct = await LegacyWire.open(one, { headers: ada.headers });
   const opened = await post(url, INITIALIZE, ada.headers);
@@ -38,7 +38,7 @@ test.each([
   'connection:stdio:one',
   '__proto__',
   '',
-])('X-2: what belongs to a principal is not opened by its name: %j', async (id) => {
+])('X-2: a guessable name is not a valid session id: %j', async (id) => {
   const { one, url, ada } = await twoPrincipals();
   for (const at of [one, url]) {
     for (const status of await statuses(at, id, ada.headers)) expect([400, 404]).toContain(status);

@@ -62,14 +62,14 @@ async function project() {
   return { here: { home, config }, one, two };
 }
 
-test('D-2, H-12: a server that is not configured ends the program, which names those that are', async () => {
+test('D-2, H-12: `stdio --server` with an unknown server exits with an error that names the known ones', async () => {
   const config = await configFile({ one: { url: 'http://127.0.0.1:9/mcp' }, two: { url: 'http://127.0.0.1:9/mcp' } });
   const { code, stdout, stderr } = await runProgram(['stdio', '--server', 'three', '--config', config]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain("no server 'three'; known: one, two");
 });
 
-test('S-1, P-1: programs for two servers of one config work side by side, each with a store of its own', async () => {
+test('S-1, P-1: programs for two servers of one config run side by side, each with its own store', async () => {
   const { here, one, two } = await project();
   const first = await direct(here, 'one');
   const second = await direct(here, 'two');
@@ -86,7 +86,7 @@ test('S-1, P-1: programs for two servers of one config work side by side, each w
   expect(textOf(await second.request('tasks/result', { taskId: ofTwo }))).toBe('of two');
 });
 
-test('P-2, S-5: one that was killed is started again and goes on with its own', async () => {
+test('P-2, S-5: a program that was killed and started again continues its tasks', async () => {
   const { here, one, two } = await project();
   const [first, other] = [await direct(here, 'one'), await direct(here, 'two')];
   const taskId = await begun(first, { text: 'went on' });
@@ -104,7 +104,7 @@ test('P-2, S-5: one that was killed is started again and goes on with its own', 
   two.state.release();
 });
 
-test('S-4: one whose client left by itself leaves nothing', async () => {
+test('S-4: a program whose client closes the connection cancels its tasks and keeps none', async () => {
   const { here, one } = await project();
   const first = await direct(here, 'one');
   await begun(first, { text: 'unwanted' });

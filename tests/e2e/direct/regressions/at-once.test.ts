@@ -32,7 +32,7 @@ async function meet(client: Client): Promise<{ said: unknown[]; asked: string[] 
   return { said: await Promise.all(said), asked };
 }
 
-test('D-2: calls that ask at once are each asked once, though a program does not say for which it asks', async () => {
+test('D-2: each of several parallel calls is asked once, although the server does not name the call of a question', async () => {
   const { url } = await httpGateway({ one: v1Stdio() });
   const capabilities = { elicitation: { form: {} } };
   const client = owned(new Client({ name: 'test', version: '1.0.0' }, { capabilities }));

@@ -4,7 +4,7 @@ import { textOf } from '../answered.ts';
 import { accept, ModernWire, onlyQuestion, ROUNDS, type Round } from '../modern-wire.ts';
 import { puppet, TOOL } from './puppet.ts';
 
-test('D-4, H-3: a question that rode with a call whose client does not come back goes on with another one', async () => {
+test('D-4, H-3: a question moves to another call when the client does not return to the round that carried it', async () => {
   const server = await puppet();
   const { url } = await httpGateway({ one: server.config });
   const wire = new ModernWire(`${url}/one`, { capabilities: ROUNDS });

@@ -12,7 +12,7 @@ function answersTo({ inputRequests, requestState }: Round): { inputResponses: ob
   return { inputResponses, requestState };
 }
 
-test('D-4, H-3: who cancels a call that only carries a question takes it from nobody', async () => {
+test('D-4, H-3: cancelling a call that carries the question of another call does not lose the question', async () => {
   const server = await puppet();
   const { url } = await httpGateway({ one: server.config }, { direct: { taskAfterMs: 50 } });
   const wire = new ModernWire(`${url}/one`, { capabilities: TASKS });
@@ -29,7 +29,7 @@ test('D-4, H-3: who cancels a call that only carries a question takes it from no
   expect(await server.answer('of b')).toMatchObject({ result: YES });
 });
 
-test('D-4, H-3: a question that goes on with another call reaches the client that waits for that one', async () => {
+test('D-4, H-3: a question that moves to another call reaches the client that waits for that call', async () => {
   const server = await puppet();
   const { url, gateway } = await httpGateway({ one: server.config });
   const wire = new ModernWire(`${url}/one`, { capabilities: ROUNDS });
@@ -57,7 +57,7 @@ test('D-4, H-3: a question that goes on with another call reaches the client tha
   expect(textOf(await last)).toBe('end of b');
 });
 
-test('D-4, D-7: a question rides with a call whose client can be asked, if there is one', async () => {
+test('D-4, D-7: a question is put on a call whose client can be asked', async () => {
   const server = await puppet();
   const { url } = await httpGateway({ one: server.config });
   const wire = new ModernWire(`${url}/one`, { capabilities: ROUNDS });

@@ -24,7 +24,7 @@ async function reading() {
   return { wire, stream, cancels, clock, answer: () => reader?.reply(CONTENTS) };
 }
 
-test('E-5: a stream that broke cancels no request: who comes back to it gets the answer', async () => {
+test('E-5: a broken stream does not cancel its request: a client that resumes it gets the result', async () => {
   const { wire, stream, cancels, answer } = await reading();
   stream.drop();
   await delay(NOTICED_MS);
@@ -34,7 +34,7 @@ test('E-5: a stream that broke cancels no request: who comes back to it gets the
   expect(cancels()).toBe(0);
 });
 
-test('E-5: a request whose client does not come back is stopped after a while', async () => {
+test('E-5: a request is cancelled when its client does not resume the stream in time', async () => {
   const { stream, cancels, clock } = await reading();
   stream.drop();
   await delay(NOTICED_MS);

@@ -17,7 +17,7 @@ async function behind(): Promise<{ client: WireClient; told: (method: string) =>
   return { client, told: (method) => client.said.filter(({ message }) => message['method'] === method).length };
 }
 
-test('D-4, D-5: over stdio a listening that is cancelled while it begins is over', async () => {
+test('D-4, D-5: over stdio a subscription that is cancelled while it starts reports nothing', async () => {
   const { client, told } = await behind();
   await client.listen(7, { resourceSubscriptions: ['rich://text'] });
   await client.hangUp();
@@ -29,7 +29,7 @@ test('D-4, D-5: over stdio a listening that is cancelled while it begins is over
   expect(told(UPDATED)).toBe(0);
 });
 
-test('D-4, X-4: the id of a listening that was cancelled can be used again', async () => {
+test('D-4, X-4: the id of a cancelled subscription can be used again', async () => {
   const { client, told } = await behind();
   await client.listen(7, { toolsListChanged: true });
   await soon(() => told('notifications/subscriptions/acknowledged')).toBe(1);

@@ -26,7 +26,7 @@ async function left({ server, direct, hub }: Awaited<ReturnType<typeof behind>>,
 }
 
 test.each(['legacy', 'modern'] as const)(
-  'T-4: of two identical calls at once only one is that which was left (%s)',
+  'T-4: only one of two simultaneous identical calls takes over the abandoned call (%s)',
   async (era) => {
     const behindIt = await behind();
     const { server, direct } = behindIt;
@@ -39,7 +39,7 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
-test('T-4, H-6: what was read at the hub is not given to the identical call that comes then', async () => {
+test('T-4, H-6: a result that was read at the hub is not given to a later identical call', async () => {
   const behindIt = await behind();
   const { server, direct, hub } = behindIt;
   const wire = new ModernWire(direct, { capabilities: ROUNDS });

@@ -7,7 +7,7 @@ import { defer, owned } from '../../../support/owned.ts';
 import { textOf } from '../answered.ts';
 import { ModernWire } from '../modern-wire.ts';
 
-test('D-1, T-1: an application whose store fails while it cancels goes on, and so does its client', async () => {
+test('D-1, T-1: an application and its client continue when the store fails during a cancel', async () => {
   const unhandled: unknown[] = [];
   const note = (error: unknown): void => void unhandled.push(error);
   process.on('unhandledRejection', note);

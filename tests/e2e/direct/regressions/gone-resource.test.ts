@@ -6,7 +6,7 @@ import { LegacyWire } from '../legacy-wire.ts';
 
 const FAST = { servers: { reconnect: { firstMs: 20, maxMs: 100 } } };
 
-test('B-3: a resource that is gone takes no other subscription along when a program is started again', async () => {
+test('B-3: after a server restarts, a missing resource does not affect the other subscriptions', async () => {
   let starts = 0;
   const hello = legacy({}, { tasks: undefined, resources: { subscribe: true } });
   const subscribed: string[] = [];

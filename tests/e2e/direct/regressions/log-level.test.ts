@@ -10,7 +10,7 @@ const FAST = { servers: { reconnect: { firstMs: 20, maxMs: 100 } } };
 const LEVEL = 'io.modelcontextprotocol/logLevel';
 
 test.each(['legacy', 'modern'] as const)(
-  'B-3, D-5: a program that was started again logs as its client wanted before (%s)',
+  'B-3, D-5: a restarted server keeps the log level that its client set (%s)',
   async (era) => {
     const { url } = await httpGateway({ one: v1Stdio() }, FAST);
     const direct = `${url}/one`;

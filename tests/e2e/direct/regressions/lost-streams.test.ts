@@ -39,7 +39,7 @@ async function behind(): Promise<Behind> {
 
 const asked = (stream: LegacyStream): boolean => stream.told('elicitation/create').length > 0;
 
-test('D-2: a question that comes with the end of another call is not lost with the stream of that', async () => {
+test('D-2: a question that arrives with the end of another call is not lost with the stream of that call', async () => {
   const { server, call } = await behind();
   const [a, b] = [await call('a'), await call('b')];
   server.ask('b', 'of b', ['a']);
@@ -51,7 +51,7 @@ test('D-2: a question that comes with the end of another call is not lost with t
   expect(textOf(await b.result())).toBe('end of b');
 });
 
-test('D-2, D-7: a question that comes with the end of all calls waits at the hub', async () => {
+test('D-2, D-7: a question that arrives when all calls end waits at the hub', async () => {
   const { server, call, atHub } = await behind();
   const [a, b] = [await call('a'), await call('b')];
   server.ask('b', 'of nobody', ['a', 'b']);
@@ -60,7 +60,7 @@ test('D-2, D-7: a question that comes with the end of all calls waits at the hub
   await soon(atHub).toEqual(['of nobody']);
 });
 
-test('D-2, T-4: a question of no certain call whose stream broke is put on another one', async () => {
+test('D-2, T-4: a question whose stream breaks moves to another call that may have asked it', async () => {
   const { server, call } = await behind();
   const [a, b] = [await call('a'), await call('b')];
   server.ask('b', 'of b');
@@ -71,7 +71,7 @@ test('D-2, T-4: a question of no certain call whose stream broke is put on anoth
   expect(await server.answer('of b')).toMatchObject({ result: YES });
 });
 
-test('E-5, T-7: progress goes on, on the stream that a client has come back to', async () => {
+test('E-5, T-7: progress continues on a resumed stream', async () => {
   const { server, wire, call, session } = await behind();
   const stream = await call('a', { _meta: { progressToken: 'mine' } });
   server.report('a', 1);
@@ -86,7 +86,7 @@ test('E-5, T-7: progress goes on, on the stream that a client has come back to',
   expect(textOf(await rest.result())).toBe('end of a');
 });
 
-test('T-4, D-2: who has lost the stream of a call can still cancel it', async () => {
+test('T-4, D-2: a client whose stream broke can still cancel the call', async () => {
   const { wire, call, session } = await behind();
   const stream = await call('a');
   stream.drop();

@@ -13,7 +13,7 @@ const CHAT = Array.from({ length: MANY }, (_, line) => ({
   params: { level: 'info', data: `line ${line}` },
 }));
 
-test('T-4, E-5: a missed reply that is not kept any more is not taken for taken', async () => {
+test('T-4, E-5: a missed reply that fell out of the replay buffer does not count as delivered', async () => {
   const calls: string[] = [];
   let first: Asker | undefined;
   const script = legacy(

@@ -11,7 +11,7 @@ const WAYS: Record<string, (wire: LegacyWire, lastEventId: string) => Promise<Le
 };
 
 test.each(Object.entries(WAYS))(
-  'T-4, T-2: a call that is no task has no clock, also for a client that was away: it %s',
+  'T-4, T-2: a call that is no task has no TTL, also when its client was away and %s',
   async (_way, comeBack) => {
     const server = await puppet();
     const { url, gateway } = await httpGateway({ one: server.config }, { tasks: { ttlMs: 500 } });

@@ -51,7 +51,7 @@ async function talkative() {
   return { ...(await httpGateway({ one: config })), called: () => asker, talk };
 }
 
-test('X-3, E-5: a client that does not read is cut off, and may come back for the result', async () => {
+test('X-3, E-5: a client that does not read is disconnected, and can resume the stream for the result', async () => {
   const { url, gateway, called, talk } = await talkative();
   const wire = await LegacyWire.open(`${url}/one`);
   const begun = await postAndStare(`${url}/one`, wire.raw('tools/call', { name: 'work', arguments: {} }));
@@ -64,7 +64,7 @@ test('X-3, E-5: a client that does not read is cut off, and may come back for th
   expect(textOf(await rest.result())).toBe('the result');
 });
 
-test('X-3, T-4: nor does one without a session fill the memory; the same call made again brings the result', async () => {
+test('X-3, T-4: a modern client that does not read is disconnected, and gets the result by repeating the call', async () => {
   const { url, gateway, called, talk } = await talkative();
   const wire = new ModernWire(`${url}/one`, { capabilities: ROUNDS });
   const _meta = { 'io.modelcontextprotocol/logLevel': 'debug' };

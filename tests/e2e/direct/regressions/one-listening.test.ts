@@ -18,7 +18,7 @@ async function behind() {
   return { gateway, direct: `${url}/one` };
 }
 
-test('D-5, B-1: a change of one of several resources is told once, and not at all when nobody listens', async () => {
+test('D-5, B-1: a change of one of several resources is reported once, and not at all without subscribers', async () => {
   const { gateway, direct } = await behind();
   const wire = new ModernWire(direct);
   const stream = await wire.listen({ toolsListChanged: true, resourceSubscriptions: URIS });
@@ -41,7 +41,7 @@ test('D-5, B-1: a change of one of several resources is told once, and not at al
   await soon(heardOfChange).toEqual([CHANGED]);
 });
 
-test('D-5, B-1: the same for a client with a session that subscribes to them at once', async () => {
+test('D-5, B-1: a legacy client that subscribes to several resources gets one notification for a change', async () => {
   const { direct } = await behind();
   const wire = await LegacyWire.open(direct, { capabilities: {} });
   const stream = await wire.listen();

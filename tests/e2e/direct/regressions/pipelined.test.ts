@@ -13,7 +13,7 @@ const OPEN = {
 };
 
 test.each(['legacy', 'modern'] as const)(
-  'T-4: requests that wait behind another one on their connection are given up with it (%s)',
+  'T-4: pipelined requests are abandoned together when their connection closes (%s)',
   async (era) => {
     const server = owned(await startV1Http());
     const { url, gateway } = await httpGateway({ one: { url: server.url } });

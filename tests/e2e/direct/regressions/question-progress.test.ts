@@ -11,7 +11,7 @@ const SAMPLING = {
 };
 const ANSWER = { role: 'assistant', content: { type: 'text', text: 'Hi' }, model: 'm' };
 
-test('D-5, D-2: a server hears how far the client is with what it asked', async () => {
+test('D-5, D-2: progress of the client on a question reaches the server', async () => {
   let asker: Asker | undefined;
   const script = legacy(
     {

@@ -90,7 +90,7 @@ const ENDS = [
   ['stdio', 'stdio'],
 ] as const;
 
-test.each(ENDS)('D-5: a server over %s hears why its client over %s has cancelled', async (server, transport) => {
+test.each(ENDS)('D-5: a server over %s gets the reason why its client over %s cancelled', async (server, transport) => {
   const { client, begin, reasons } = await between(server, transport);
   for (const request of [CALL, READ]) {
     const { id } = await begin(...request);
@@ -102,19 +102,22 @@ test.each(ENDS)('D-5: a server over %s hears why its client over %s has cancelle
   await soon(() => reasons()[2]).toBe('Error: cancelled by the client');
 });
 
-test.each(ENDS)('D-5: a server over %s says why it takes a question back to its client over %s', async (...ends) => {
-  const { begin } = await between(...ends);
-  const { asker, told } = await begin(...CALL);
-  const find = (method: string): Json | undefined => told().find((message) => message['method'] === method);
-  asker.say(asking('q', 'Sure?'));
-  await soon(() => find('elicitation/create')).toBeDefined();
-  asker.say({ method: CANCELLED, params: { requestId: 'q', reason: CHANGED } });
-  await soon(() => find(CANCELLED)).toBeDefined();
-  expect(find(CANCELLED)?.['params']).toEqual({ requestId: find('elicitation/create')?.['id'], reason: CHANGED });
-  asker.reply(text('done'));
-});
+test.each(ENDS)(
+  'D-5: the reason why a server over %s withdraws a question reaches its client over %s',
+  async (...ends) => {
+    const { begin } = await between(...ends);
+    const { asker, told } = await begin(...CALL);
+    const find = (method: string): Json | undefined => told().find((message) => message['method'] === method);
+    asker.say(asking('q', 'Sure?'));
+    await soon(() => find('elicitation/create')).toBeDefined();
+    asker.say({ method: CANCELLED, params: { requestId: 'q', reason: CHANGED } });
+    await soon(() => find(CANCELLED)).toBeDefined();
+    expect(find(CANCELLED)?.['params']).toEqual({ requestId: find('elicitation/create')?.['id'], reason: CHANGED });
+    asker.reply(text('done'));
+  },
+);
 
-test('D-5, T-4: the reason of a client that has taken its call over reaches the server, too', async () => {
+test('D-5, T-4: the reason for cancelling a call that was taken over reaches the server', async () => {
   const server = await programByHand(
     legacy({ 'tools/list': (asker) => asker.reply({ tools: [] }), 'tools/call': () => {} }, { tasks: undefined }),
   );
@@ -129,7 +132,7 @@ test('D-5, T-4: the reason of a client that has taken its call over reaches the 
   expect(server.count('tools/call')).toBe(1);
 });
 
-test('D-5, D-4: so does that of a client without sessions, where it has a way to say it', async () => {
+test('D-5, D-4: the reason for cancelling reaches the server also from a modern client over stdio', async () => {
   const server = await programByHand(
     legacy({ 'tools/list': (asker) => asker.reply({ tools: [] }), 'tools/call': () => {}, 'resources/read': () => {} }),
   );

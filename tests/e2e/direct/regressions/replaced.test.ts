@@ -33,7 +33,7 @@ async function heardOf(wire: LegacyWire | ModernWire, stream: MessageStream): Pr
 }
 
 test.each(ERAS)(
-  'S-3, D-5: what a client with a session subscribed to, it hears of from the server that came instead (%s server)',
+  'S-3, D-5: resource subscriptions of a legacy client move to the server that replaces another (%s server)',
   async (era) => {
     const { direct, replace } = await replaceable(era);
     const wire = await LegacyWire.open(direct);
@@ -44,17 +44,20 @@ test.each(ERAS)(
   },
 );
 
-test.each(ERAS)('S-3, D-5: the level that it set is that of the server that came instead (%s server)', async (era) => {
-  const { direct, replace } = await replaceable(era);
-  const wire = await LegacyWire.open(direct);
-  const levels = async (): Promise<unknown[]> => levelsHeard(wire);
-  await wire.request('logging/setLevel', { level: 'warning' });
-  expect(await levels()).toEqual(['warning', 'emergency']);
-  await replace();
-  await soon(levels).toEqual(['warning', 'emergency']);
-});
+test.each(ERAS)(
+  'S-3, D-5: the log level of a legacy client moves to the server that replaces another (%s server)',
+  async (era) => {
+    const { direct, replace } = await replaceable(era);
+    const wire = await LegacyWire.open(direct);
+    const levels = async (): Promise<unknown[]> => levelsHeard(wire);
+    await wire.request('logging/setLevel', { level: 'warning' });
+    expect(await levels()).toEqual(['warning', 'emergency']);
+    await replace();
+    await soon(levels).toEqual(['warning', 'emergency']);
+  },
+);
 
-test('S-3, D-5: a server with sessions that came instead logs what requests of clients without want to hear', async () => {
+test('S-3, D-5: a legacy server that replaces another uses the log level that modern requests ask for', async () => {
   const { direct, replace } = await replaceable('legacy');
   const wire = new ModernWire(direct);
   const levels = async (): Promise<unknown[]> => {
@@ -67,17 +70,20 @@ test('S-3, D-5: a server with sessions that came instead logs what requests of c
   await soon(levels).toEqual(['warning', 'emergency']);
 });
 
-test.each(ERAS)('S-3, D-5: who listens goes on to hear from the server that came instead (%s server)', async (era) => {
-  const { direct, replace } = await replaceable(era);
-  const wire = new ModernWire(direct);
-  const stream = await wire.listen({ resourceSubscriptions: WATCHED });
-  await stream.heard(ACKNOWLEDGED);
-  await replace();
-  await soon(async () => heardOf(wire, stream)).toEqual(WATCHED);
-});
+test.each(ERAS)(
+  'S-3, D-5: a `subscriptions/listen` stream continues with the server that replaces another (%s server)',
+  async (era) => {
+    const { direct, replace } = await replaceable(era);
+    const wire = new ModernWire(direct);
+    const stream = await wire.listen({ resourceSubscriptions: WATCHED });
+    await stream.heard(ACKNOWLEDGED);
+    await replace();
+    await soon(async () => heardOf(wire, stream)).toEqual(WATCHED);
+  },
+);
 
 test.each(ERAS)(
-  'S-3, D-5: what is acknowledged after a server was replaced is what that tells of (%s server)',
+  'S-3, D-5: after a server is replaced, a new subscription is acknowledged and reports changes (%s server)',
   async (era) => {
     const { direct, replace } = await replaceable(era);
     const wire = new ModernWire(direct);

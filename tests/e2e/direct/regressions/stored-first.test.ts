@@ -12,7 +12,7 @@ import { puppet, TOOL } from './puppet.ts';
 
 const ROUNDS_CALL = { name: TOOL, arguments: { name: 'rounds' } };
 
-test('P-3, D-3, D-4: that a task has ended is told to nobody before it is stored', async () => {
+test('P-3, D-3, D-4: the end of a task is stored before any client learns of it', async () => {
   const server = await puppet();
   const store = join(await temporaryFolder(), 'store.db');
   const { url, gateway } = await httpGateway({ one: server.config }, { store, direct: { taskAfterMs: 50 } });

@@ -26,7 +26,7 @@ test('D-4: answers to several questions that are sent three times at once are ac
   for (const message of messages) expect(await server.answer(message)).toMatchObject({ result: { action: 'decline' } });
 });
 
-test('T-2, D-4: a call that has asked something lives as long as its client waits for it', async () => {
+test('T-2, D-4: the TTL does not end a call that asked a question while its client waits for it', async () => {
   const server = await puppet();
   const settings = { tasks: { ttlMs: 300 }, direct: { taskAfterMs: 50 } };
   const { url } = await httpGateway({ one: server.config }, settings);
@@ -62,7 +62,7 @@ function watchers({ tasks }: Session): () => number {
   return () => count;
 }
 
-test('D-3, T-7: nobody waits for the progress of a task that had ended when its client came back for it', async () => {
+test('D-3, T-7: a client that takes over a task that has ended registers no progress listener', async () => {
   const server = await puppet();
   const { url, gateway } = await httpGateway({ one: server.config });
   const wire = await LegacyWire.open(`${url}/one`);

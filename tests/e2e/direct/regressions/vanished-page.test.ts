@@ -7,7 +7,7 @@ import { puppet, TOOL } from './puppet.ts';
 const PAGE = 100;
 const ROOM = PAGE + 3;
 
-test('D-3, T-2: a list of tasks goes on when the task that a page ended with is gone', async () => {
+test('D-3, T-2: paging through tasks continues when the last task of a page was removed', async () => {
   const server = await puppet();
   const { url } = await httpGateway({ one: server.config }, { tasks: { perSession: ROOM } });
   const wire = await LegacyWire.open(`${url}/one`);

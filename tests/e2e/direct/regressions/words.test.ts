@@ -11,7 +11,7 @@ const HUB_WORDS = /list_tasks|await_activity|cancel_task|task_ttl_ms/;
 
 const SLOW = { ms: 600_000 };
 
-test('X-5, P-2: what is told after a restart names what a direct client has', async () => {
+test('X-5, P-2: the error after a restart names methods of the direct endpoint, not hub tools', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const wire = await LegacyWire.open(`${gateway.url}/one`);
@@ -22,7 +22,7 @@ test('X-5, P-2: what is told after a restart names what a direct client has', as
   expect(error?.message).not.toMatch(HUB_WORDS);
 });
 
-test('X-3, D-2, D-4: what is told when too many tasks are at work names what a direct client has', async () => {
+test('X-3, D-2, D-4: the error for too many working tasks names no hub tools', async () => {
   const server = owned(await startV1Http());
   const settings = { tasks: { perSession: 1 }, direct: { taskAfterMs: 50 } };
   const { url } = await httpGateway({ one: { url: server.url } }, settings);
@@ -36,7 +36,7 @@ test('X-3, D-2, D-4: what is told when too many tasks are at work names what a d
   }
 });
 
-test('T-2, D-3, D-4: what is told of a task whose time is over names what a direct client has', async () => {
+test('T-2, D-3, D-4: the error of an expired task names no hub tools', async () => {
   const server = owned(await startV1Http());
   const settings = { tasks: { ttlMs: 200 }, direct: { taskAfterMs: 50 } };
   const { url } = await httpGateway({ one: { url: server.url } }, settings);

@@ -7,7 +7,7 @@ import { killable, restart, rows } from '../../restart/killable.ts';
 import { soon } from '../../flows/watch.ts';
 import { LegacyWire } from '../legacy-wire.ts';
 
-test('P-2, D-7, T-4: what a client left, and what it cannot be asked, is at the hub also after a restart', async () => {
+test('P-2, D-7, T-4: an abandoned task and its question are at the hub also after a restart', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ far: { url: server.url } }, { servers: { reconnect: { firstMs: 50, maxMs: 200 } } });
   const hub = await rawSession(gateway.url);

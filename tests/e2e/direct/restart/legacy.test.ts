@@ -21,7 +21,7 @@ async function standing(gateway: KillableGateway, taskId: string): Promise<void>
 }
 
 test.each(['core', 'ext'] as const)(
-  'P-2, D-3: a legacy client goes on with its session and its tasks: %s',
+  'P-2, D-3: a legacy client continues its session and its tasks after a restart: %s',
   async (kind) => {
     const server = owned(await KEEPERS[kind]());
     const gateway = await killable({ far: { url: server.url } }, FAST);
@@ -53,7 +53,7 @@ test.each(['core', 'ext'] as const)(
   },
 );
 
-test('P-2, D-3: a task whose call only the dead process knew has failed, with the reason', async () => {
+test('P-2, D-3: after a restart, a task whose call was lost with the process has failed, with the reason', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ plain: { url: server.url } });
   const wire = await LegacyWire.open(`${gateway.url}/plain`);
@@ -70,7 +70,7 @@ test('P-2, D-3: a task whose call only the dead process knew has failed, with th
 
 // A core server of the v1 SDK may give its next question to the stream of the process that died.
 test.each(['ext', 'rounds'] as const)(
-  'P-2, D-3: what a task asks, and asks then, can be answered after the restart: %s',
+  'P-2, D-3: open and later questions of a task can be answered after a restart: %s',
   async (kind) => {
     const start = { ext: startTasksV2Http, rounds: () => startV2Http({ era: 'modern' }) }[kind];
     const server = owned(await start());
@@ -95,7 +95,7 @@ test.each(['ext', 'rounds'] as const)(
   },
 );
 
-test('P-2, D-3: what a task of the 2025-11-25 protocol asks can be answered after the restart', async () => {
+test('P-2, D-3: the question of a 2025-11-25 server task can be answered after a restart', async () => {
   const server = owned(await startTasksV1Http());
   const gateway = await killable({ far: { url: server.url } }, FAST);
   const wire = await LegacyWire.open(`${gateway.url}/far`);
@@ -108,7 +108,7 @@ test('P-2, D-3: what a task of the 2025-11-25 protocol asks can be answered afte
   expect(textOf(await stream.result())).toBe('Hello Ada');
 });
 
-test('P-2, T-4: a call that was given up before the restart is taken over after it', async () => {
+test('P-2, T-4: a call that was abandoned before a restart can be taken over after it', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ far: { url: server.url } }, FAST);
   const wire = await LegacyWire.open(`${gateway.url}/far`);
@@ -124,7 +124,7 @@ test('P-2, T-4: a call that was given up before the restart is taken over after 
   expect(requestsOf(server.state, 'tools/call')).toHaveLength(1);
 });
 
-test('P-2, E-5: who comes back to a stream of before is told what became of it', async () => {
+test('P-2, E-5: a client that resumes a stream from before a restart gets the outcome of its request', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ plain: { url: server.url } });
   const wire = await LegacyWire.open(`${gateway.url}/plain`);
@@ -138,7 +138,7 @@ test('P-2, E-5: who comes back to a stream of before is told what became of it',
   await soon(() => on.told('notifications/tasks/status').at(-1)).toMatchObject({ taskId, status: 'completed' });
 });
 
-test('P-2, D-2: a question of before is put on the standing stream of a client that has come back', async () => {
+test('P-2, D-2: an open question comes on the resumed standing stream after a restart', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ far: { url: server.url } }, FAST);
   const wire = await LegacyWire.open(`${gateway.url}/far`);
@@ -155,7 +155,7 @@ test('P-2, D-2: a question of before is put on the standing stream of a client t
   expect(textOf(await wire.call('ask', { message: 'Who?' }))).toBe('Hello Ada');
 });
 
-test('P-2, X-2: a session of before opens only the endpoint it is from', async () => {
+test('P-2, X-2: after a restart, a session id is still valid only at its endpoint', async () => {
   const server = owned(await startV1Http());
   const other = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url }, two: { url: other.url } });

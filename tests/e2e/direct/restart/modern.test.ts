@@ -13,39 +13,36 @@ import { accept, ModernWire, onlyQuestion, ROUNDS } from '../modern-wire.ts';
 const FAST = { servers: { reconnect: { firstMs: 50, maxMs: 200 } }, direct: { taskAfterMs: 50 } };
 const KEEPERS = { core: startTasksV1Http, ext: startTasksV2Http };
 
-test.each(['core', 'ext'] as const)(
-  'P-2, D-4: the tasks of a modern client are there after the restart: %s',
-  async (kind) => {
-    const server = owned(await KEEPERS[kind]());
-    const gateway = await killable({ far: { url: server.url } }, FAST);
-    const wire = new ModernWire(`${gateway.url}/far`);
-    const done = await wire.call('slow', { ms: 200, text: 'done before' });
-    await wire.task(done['taskId'], 'completed');
-    const held = await wire.call('hold', { text: 'went on' });
-    const asked = await wire.call('ask');
-    await wire.task(asked['taskId'], 'input_required');
-    await soon(() => rows(gateway.store, 'tasks').filter(({ checkpoint }) => checkpoint !== undefined)).toHaveLength(2);
-    await restart(gateway);
-    expect(await wire.request('tasks/get', { taskId: done['taskId'] })).toMatchObject({
-      status: 'completed',
-      result: { content: [{ text: 'done before' }] },
-    });
-    const listening = await wire.listen({ taskIds: [held['taskId']] });
-    await soon(() => listening.told('notifications/tasks').at(-1)?.['status']).toBe('working');
-    const { key } = onlyQuestion((await wire.task(asked['taskId'], 'input_required')) as never);
-    const inputResponses = { [key]: accept({ name: 'Ada' }) };
-    await wire.request('tasks/update', { taskId: asked['taskId'], inputResponses });
-    expect(await wire.task(asked['taskId'], 'completed')).toMatchObject({
-      result: { content: [{ text: 'Hello Ada' }] },
-    });
-    server.state.release();
-    await soon(() => listening.told('notifications/tasks').at(-1)?.['status']).toBe('completed');
-    expect(requestsOf(server.state, 'tools/call')).toHaveLength(3);
-  },
-);
+test.each(['core', 'ext'] as const)('P-2, D-4: the tasks of a modern client survive a restart: %s', async (kind) => {
+  const server = owned(await KEEPERS[kind]());
+  const gateway = await killable({ far: { url: server.url } }, FAST);
+  const wire = new ModernWire(`${gateway.url}/far`);
+  const done = await wire.call('slow', { ms: 200, text: 'done before' });
+  await wire.task(done['taskId'], 'completed');
+  const held = await wire.call('hold', { text: 'went on' });
+  const asked = await wire.call('ask');
+  await wire.task(asked['taskId'], 'input_required');
+  await soon(() => rows(gateway.store, 'tasks').filter(({ checkpoint }) => checkpoint !== undefined)).toHaveLength(2);
+  await restart(gateway);
+  expect(await wire.request('tasks/get', { taskId: done['taskId'] })).toMatchObject({
+    status: 'completed',
+    result: { content: [{ text: 'done before' }] },
+  });
+  const listening = await wire.listen({ taskIds: [held['taskId']] });
+  await soon(() => listening.told('notifications/tasks').at(-1)?.['status']).toBe('working');
+  const { key } = onlyQuestion((await wire.task(asked['taskId'], 'input_required')) as never);
+  const inputResponses = { [key]: accept({ name: 'Ada' }) };
+  await wire.request('tasks/update', { taskId: asked['taskId'], inputResponses });
+  expect(await wire.task(asked['taskId'], 'completed')).toMatchObject({
+    result: { content: [{ text: 'Hello Ada' }] },
+  });
+  server.state.release();
+  await soon(() => listening.told('notifications/tasks').at(-1)?.['status']).toBe('completed');
+  expect(requestsOf(server.state, 'tools/call')).toHaveLength(3);
+});
 
 // A core server of the v1 SDK may give its next question to the stream of the process that died.
-test.each(['ext', 'rounds'] as const)('P-2, D-4: the state of a round holds over a restart: %s', async (kind) => {
+test.each(['ext', 'rounds'] as const)('P-2, D-4: a request state stays valid after a restart: %s', async (kind) => {
   const start = { ext: startTasksV2Http, rounds: () => startV2Http({ era: 'modern' }) }[kind];
   const server = owned(await start());
   const gateway = await killable({ far: { url: server.url } }, FAST);
@@ -60,7 +57,7 @@ test.each(['ext', 'rounds'] as const)('P-2, D-4: the state of a round holds over
   expect(textOf(round)).toBe('Hello Ada, 36');
 });
 
-test('P-2, D-4: a round whose question died with the process says so', async () => {
+test('P-2, D-4: after a restart, the answer to a lost round gets an error that names the restart', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ plain: { url: server.url } }, FAST);
   const wire = new ModernWire(`${gateway.url}/plain`, { capabilities: ROUNDS });
@@ -75,7 +72,7 @@ test('P-2, D-4: a round whose question died with the process says so', async () 
   expect(server.state.calls).toHaveLength(1);
 });
 
-test('P-2, D-4: so does a task', async () => {
+test('P-2, D-4: after a restart, a lost task has failed with an error that names the restart', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ plain: { url: server.url } }, FAST);
   const wire = new ModernWire(`${gateway.url}/plain`);

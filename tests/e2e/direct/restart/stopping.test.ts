@@ -8,7 +8,7 @@ import { soon } from '../../flows/watch.ts';
 import { LegacyWire } from '../legacy-wire.ts';
 import { ModernWire, ROUNDS } from '../modern-wire.ts';
 
-test('S-4, D-4: a gateway that is told to stop while a client follows a task does so', async () => {
+test('S-4, D-4: a gateway stops although a client follows a task', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ ext: { url: server.url } });
   const direct = `${gateway.url}/ext`;

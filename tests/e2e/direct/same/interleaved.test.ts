@@ -39,7 +39,7 @@ function toBeTold(who: number, level: string | undefined): string[] {
 }
 
 describe.each(ERAS)('a %s server', (serverEra) => {
-  it.each(ERAS)('D-5: tells a %s client on the stream of each request what belongs to it', async (era) => {
+  it.each(ERAS)('D-5: a %s client gets the progress and logs of each request on its own stream', async (era) => {
     const { url } = (await throughGateway(await serverAlone(serverEra, 'HTTP'), 'HTTP')) as { url: string };
     const client = owned(await connect(era, { url }));
     await client.hello();

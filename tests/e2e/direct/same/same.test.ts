@@ -53,13 +53,13 @@ function expectation(
 }
 
 describe.each(ENDS)('the %s server over %s', (serverEra, serverTransport) => {
-  it('D-5: alone says the same each time', async () => {
+  it('D-5: gives the same responses each time without a gateway', async () => {
     const first = await alone(serverEra, serverTransport);
     expect(differing(first, await alone(serverEra, serverTransport), true)).toEqual([]);
     expect(Object.keys(first)).toEqual(SCRIPT.map(({ name }) => name));
   });
 
-  it.each(ENDS)('D-5: says the same to a %s client over %s through the gateway', async (era, transport) => {
+  it.each(ENDS)('D-5: gives the same responses to a %s client over %s through the gateway', async (era, transport) => {
     const trace = await recorded(serverEra, serverTransport);
     const { expected, stale } = expectation(trace, serverTransport, `${serverEra} server, ${era} client`, transport);
     expect(stale).toEqual([]);
@@ -69,7 +69,7 @@ describe.each(ENDS)('the %s server over %s', (serverEra, serverTransport) => {
   });
 });
 
-it('D-5: the comparison sees every field', async () => {
+it('D-5: the comparison detects changes in every field', async () => {
   const trace = await recorded('legacy', 'HTTP');
   const changed = structuredClone(trace) as Record<string, { reply?: { result?: Record<string, unknown> } }>;
   const result = changed['call everything']?.reply?.result ?? {};

@@ -4,7 +4,7 @@ import { owned } from '../../../support/owned.ts';
 import { modernCall, modernHeaders, post, postAndLeave } from '../../../support/raw-http.ts';
 import { killable, rows } from '../../restart/killable.ts';
 
-test('S-4, D-2: the gateway stops while a client waits for a task that its server goes on with', async () => {
+test('S-4, D-2: the gateway stops while a client waits for a task that continues on its server', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ one: { url: server.url } });
   const url = `${gateway.url}/one`;

@@ -4,7 +4,7 @@ import { owned } from '../../../support/owned.ts';
 import { killable, restart } from '../../restart/killable.ts';
 import { ModernWire } from '../modern-wire.ts';
 
-test('P-2, D-5: after a restart that goes on with a task, its server is still shown as it is', async () => {
+test('P-2, D-5: server/discover is the same after a restart that resumes a task', async () => {
   const server = owned(await startTasksV1Http());
   const gateway = await killable({ core: { url: server.url } });
   const before = new ModernWire(`${gateway.url}/core`);

@@ -10,7 +10,7 @@ import { ModernWire } from '../modern-wire.ts';
 const SERVERS = { plain: startV1Http, core: startTasksV1Http, ext: startTasksV2Http };
 
 test.each(Object.entries(SERVERS))(
-  'D-3, D-4, P-3: a task is on record before its client hears of it: %s',
+  'D-3, D-4, P-3: a task is stored before its client gets the task id: %s',
   async (_kind, start) => {
     const server = owned(await start());
     const gateway = await killable({ one: { url: server.url } }, { direct: { taskAfterMs: 50 } });

@@ -7,7 +7,7 @@ import { LegacyWire } from '../legacy-wire.ts';
 
 const COUNT = 205;
 
-test('D-3: a long list of tasks comes in pages, each task once, in the order they were made', async () => {
+test('D-3: `tasks/list` returns a long list in pages, each task once, in order of creation', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 300 } });
   const wire = await LegacyWire.open(`${url}/one`);
@@ -27,7 +27,7 @@ test('D-3: a long list of tasks comes in pages, each task once, in the order the
   expect(sizes.length).toBeGreaterThan(1);
 });
 
-test('D-3, T-2: of too many tasks the oldest that has ended goes; when all work, no more are taken', async () => {
+test('D-3, T-2: the oldest ended task makes room for a new one; if all tasks work, a new one is refused', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 3 } });
   const wire = await LegacyWire.open(`${url}/one`);

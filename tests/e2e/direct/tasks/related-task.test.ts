@@ -38,7 +38,7 @@ async function asker(door: keyof typeof STARTS) {
 }
 
 test.each(['http', 'stdio'] as const)(
-  'B-6, D-3: the answer to what a server’s task asks names that task, and not the one of the client (%s)',
+  'B-6, D-3: the answer to a server’s task names the server’s task id, not the client’s (%s)',
   async (door) => {
     const server = await asker(door);
     const { url } = await httpGateway({ one: server.config });
@@ -57,7 +57,7 @@ test.each(['http', 'stdio'] as const)(
   },
 );
 
-test('B-6: the answer to what a server’s task asks names that task, also if it was given at the hub', async () => {
+test('B-6: an answer given at the hub to a server’s task names the server’s task id', async () => {
   const server = await asker('http');
   const { url } = await httpGateway({ one: server.config });
   const hub = await hubOverHttp(url, 'v1');
@@ -70,7 +70,7 @@ test('B-6: the answer to what a server’s task asks names that task, also if it
 const SERVERS = { 'a plain': startV1Http, 'a 2025-11-25': startTasksV1Http };
 
 test.each(Object.entries(SERVERS))(
-  'D-3, T-7: progress of a task names the task, under the token of its call and of tasks/result: %s server',
+  'D-3, T-7: progress of a task names the task, with the token of its call and of tasks/result: %s server',
   async (_kind, start) => {
     const server = owned(await start());
     const { url } = await httpGateway({ one: { url: server.url } });
@@ -89,7 +89,7 @@ test.each(Object.entries(SERVERS))(
   },
 );
 
-test('D-2, T-7: progress of a call that is no task for its client names none', async () => {
+test('D-2, T-7: progress of a call that is no task for the client names no task', async () => {
   const server = owned(await startTasksV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const wire = await LegacyWire.open(`${url}/one`);

@@ -39,7 +39,7 @@ function passed(tasks: Json[]): unknown[] {
 }
 
 test.each(Object.entries(SERVERS))(
-  'D-3: the client is told how its task is doing, in order: a server that %s',
+  'D-3: status notifications of a task come in order: a server that %s',
   async (_how, start) => {
     const { wire, standing } = await behind(start);
     const { taskId, status } = await wire.begin('ask', { message: 'Who?' });
@@ -65,7 +65,7 @@ test.each(Object.entries(SERVERS))(
   },
 );
 
-test('D-3, T-5: a task that fails says so, and its result is the server’s own error', async () => {
+test('D-3, T-5: a failed task reports status failed, and tasks/result is the error of the server', async () => {
   const { wire, standing } = await behind(startTasksV2Http);
   const { taskId } = await wire.begin('rpc_error');
   const error = await wire.error('tasks/result', { taskId });
@@ -79,7 +79,7 @@ test('D-3, T-5: a task that fails says so, and its result is the server’s own 
 const REPORT_ERRORS = { plain: startV1Http, core: startTasksV1Http, ext: startTasksV2Http };
 
 test.each(Object.entries(REPORT_ERRORS))(
-  'D-3, T-5: the task of a tool that reports an error has failed, and its result is that error: a %s server',
+  'D-3, T-5: a tool result with isError makes a 2025-11-25 task failed, and is its result: a %s server',
   async (_kind, start) => {
     const { wire, standing } = await behind(start);
     const { taskId } = await wire.begin('fail');
@@ -99,7 +99,7 @@ test.each(Object.entries(REPORT_ERRORS))(
   },
 );
 
-test('D-4, T-5: in the extension, the task of a tool that reports an error is completed', async () => {
+test('D-4, T-5: in the tasks extension, a tool result with isError makes the task completed', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { direct: { taskAfterMs: 50 } });
   const wire = new ModernWire(`${url}/one`);
@@ -107,7 +107,7 @@ test('D-4, T-5: in the extension, the task of a tool that reports an error is co
   expect(await wire.task(taskId, 'completed')).toMatchObject({ result: { isError: true } });
 });
 
-test('D-3: who waits for the result of a task that is cancelled hears so', async () => {
+test('D-3: tasks/result gets an error when the task is cancelled', async () => {
   const { wire, standing } = await behind(startV1Http);
   const { taskId } = await wire.begin('slow', { ms: 600_000 });
   const waiting = await wire.stream('tasks/result', { taskId });
@@ -116,7 +116,7 @@ test('D-3: who waits for the result of a task that is cancelled hears so', async
   await soon(() => changes(standing, taskId).at(-1)?.['status']).toBe('cancelled');
 });
 
-test('D-3: the result can be read by many, before the end and after it', async () => {
+test('D-3: several clients of tasks/result get the result, before and after the task ends', async () => {
   const { wire } = await behind(startV1Http);
   const { taskId } = await wire.begin('slow', { ms: 400, text: 'for all' });
   const before = await Promise.all([wire.stream('tasks/result', { taskId }), wire.stream('tasks/result', { taskId })]);

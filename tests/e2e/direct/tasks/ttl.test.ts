@@ -29,7 +29,7 @@ async function behind(tasks: Record<string, number>, kind: keyof typeof SERVERS 
   return { server, direct: `${url}/one`, clock };
 }
 
-test('D-3, T-2: a task can be read for the time that was asked for, however soon it ends; and then it is gone', async () => {
+test('D-3, T-2: a task can be read until its requested TTL is over, and is unknown afterwards', async () => {
   const { direct, clock } = await behind(TASKS);
   const wire = await LegacyWire.open(direct);
   const { taskId, ttl } = await wire.begin('echo', { text: 'short' }, { ttl: TTL_MS });
@@ -42,7 +42,7 @@ test('D-3, T-2: a task can be read for the time that was asked for, however soon
   expect(await wire.error('tasks/result', { taskId })).toMatchObject({ code: -32602 });
 });
 
-test('D-4, T-2: a modern one likewise', async () => {
+test('D-4, T-2: a task of a modern client can be read until its TTL is over, and is unknown afterwards', async () => {
   const { direct, clock } = await behind({ ...TASKS, ttlMs: TTL_MS });
   const wire = new ModernWire(direct);
   const { taskId, ttlMs } = await wire.call('slow', { ms: 200 });
@@ -54,7 +54,7 @@ test('D-4, T-2: a modern one likewise', async () => {
   await soon(async () => (await wire.send('tasks/get', { taskId })).error?.code).toBe(-32602);
 });
 
-test('D-3, T-2: a task that works longer than its time has failed, with the reason, and its work is stopped', async () => {
+test('D-3, T-2: a task that works longer than its TTL fails with the reason, and its call is cancelled', async () => {
   const { server, direct } = await behind({ cleanupMs: 10 });
   const wire = await LegacyWire.open(direct);
   const { taskId } = await wire.begin('slow', { ms: 600_000, text: 'long' }, { ttl: 300 });
@@ -65,7 +65,7 @@ test('D-3, T-2: a task that works longer than its time has failed, with the reas
   await soon(() => server.state.cancelled).toEqual(['slow:long']);
 });
 
-test('D-3, T-2: no task lives longer than the operator allows', async () => {
+test('D-3, T-2: the TTL of a task never exceeds the configured maximum', async () => {
   const { direct } = await behind({ ttlMs: 1000, maxTtlMs: 2000 });
   const wire = await LegacyWire.open(direct);
   expect(await wire.begin('slow', { ms: 100 }, { ttl: 3_600_000 })).toMatchObject({ ttl: 2000 });
@@ -73,7 +73,7 @@ test('D-3, T-2: no task lives longer than the operator allows', async () => {
 });
 
 test.each(['pushes', 'core', 'rounds', 'ext'] as const)(
-  'T-3, D-3: the time that a question waits does not count: a server that %s',
+  'T-3, D-3: the TTL pauses while a question waits: a server that %s',
   async (kind) => {
     const { direct, clock } = await behind({ cleanupMs: 10 }, kind);
     const wire = await LegacyWire.open(direct);
@@ -90,7 +90,7 @@ test.each(['pushes', 'core', 'rounds', 'ext'] as const)(
   },
 );
 
-test('T-3, D-4: nor does it for a modern client', async () => {
+test('T-3, D-4: the TTL of a modern client’s task pauses while a question waits', async () => {
   const { direct, clock } = await behind({ cleanupMs: 10, ttlMs: TTL_MS }, 'ext');
   const wire = new ModernWire(direct);
   const { taskId } = await wire.call('ask');

@@ -13,7 +13,7 @@ const BEAT_MS = 10_000;
 /** Enough for all calls to be there when the time jumps. */
 const LONG_MS = 4000;
 
-test('D-2, T-7: a client that waits long is kept company, as it can be', async () => {
+test('D-2, T-7: a waiting client regularly gets a ping, or progress if it sent a token', async () => {
   const server = owned(await startV1Http());
   const clock = new JumpingClock();
   const { url } = await httpGateway({ one: { url: server.url } }, {}, clock);

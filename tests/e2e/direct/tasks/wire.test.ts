@@ -34,65 +34,76 @@ async function behind(start: () => Promise<{ url: string; close(): Promise<void>
   return `${url}/one`;
 }
 
-test.each(Object.entries(SERVERS))('D-3: 2025-11-25, in front of a server of the kind %s', async (_kind, start) => {
-  const direct = await behind(start);
-  const { capabilities } = resultIn(answeredIn(await post(direct, INITIALIZE)));
-  expect(ServerTaskCapabilitiesV1Schema.parse((capabilities as Json)['tasks'])).toEqual({
-    list: {},
-    cancel: {},
-    requests: { tools: { call: {} } },
-  });
-  const wire = await LegacyWire.open(direct);
-  const { tools } = await wire.request('tools/list');
-  for (const tool of tools as Json[]) {
-    expect(ToolV1Schema.parse(tool)).toMatchObject({ execution: { taskSupport: 'optional' } });
-  }
-  const created = CreateTaskResultV1Schema.parse(await wire.call('slow', { ms: 600_000 }, { task: { ttl: 60_000 } }));
-  expect(created.task).toMatchObject({ status: 'working', ttl: 60_000 });
-  const { taskId } = created.task;
-  GetTaskResultV1Schema.parse(await wire.request('tasks/get', { taskId }));
-  expect(CancelTaskResultV1Schema.parse(await wire.request('tasks/cancel', { taskId })).status).toBe('cancelled');
-  const failed = await wire.begin('rpc_error');
-  await wire.error('tasks/result', { taskId: failed.taskId });
-  expect(GetTaskResultV1Schema.parse(await wire.request('tasks/get', { taskId: failed.taskId })).status).toBe('failed');
-});
+test.each(Object.entries(SERVERS))(
+  'D-3: task messages follow the 2025-11-25 schema, with a server of the kind %s',
+  async (_kind, start) => {
+    const direct = await behind(start);
+    const { capabilities } = resultIn(answeredIn(await post(direct, INITIALIZE)));
+    expect(ServerTaskCapabilitiesV1Schema.parse((capabilities as Json)['tasks'])).toEqual({
+      list: {},
+      cancel: {},
+      requests: { tools: { call: {} } },
+    });
+    const wire = await LegacyWire.open(direct);
+    const { tools } = await wire.request('tools/list');
+    for (const tool of tools as Json[]) {
+      expect(ToolV1Schema.parse(tool)).toMatchObject({ execution: { taskSupport: 'optional' } });
+    }
+    const created = CreateTaskResultV1Schema.parse(await wire.call('slow', { ms: 600_000 }, { task: { ttl: 60_000 } }));
+    expect(created.task).toMatchObject({ status: 'working', ttl: 60_000 });
+    const { taskId } = created.task;
+    GetTaskResultV1Schema.parse(await wire.request('tasks/get', { taskId }));
+    expect(CancelTaskResultV1Schema.parse(await wire.request('tasks/cancel', { taskId })).status).toBe('cancelled');
+    const failed = await wire.begin('rpc_error');
+    await wire.error('tasks/result', { taskId: failed.taskId });
+    expect(GetTaskResultV1Schema.parse(await wire.request('tasks/get', { taskId: failed.taskId })).status).toBe(
+      'failed',
+    );
+  },
+);
 
-test.each(Object.entries(SERVERS))('D-4: 2026-07-28, in front of a server of the kind %s', async (_kind, start) => {
-  const wire = new ModernWire(await behind(start));
-  const { capabilities } = await wire.request('server/discover');
-  ServerTaskCapabilityEnvelopeV2Schema.parse(capabilities);
-  const { taskId } = CreateTaskResultV2Schema.parse(await wire.call('slow', { ms: 600_000 }));
-  expect(DetailedTaskV2Schema.parse(await wire.request('tasks/get', { taskId })).status).toBe('working');
-  CancelTaskResultV2Schema.parse(await wire.request('tasks/cancel', { taskId }));
-  expect(DetailedTaskV2Schema.parse(await wire.task(taskId, 'cancelled')).status).toBe('cancelled');
-  const done = await wire.call('slow', { ms: 300, text: 'done' });
-  expect(DetailedTaskV2Schema.parse(await wire.task(done['taskId'], 'completed'))).toMatchObject({
-    result: { content: [{ text: 'done' }] },
-  });
-});
+test.each(Object.entries(SERVERS))(
+  'D-4: task messages follow the 2026-07-28 schema, with a server of the kind %s',
+  async (_kind, start) => {
+    const wire = new ModernWire(await behind(start));
+    const { capabilities } = await wire.request('server/discover');
+    ServerTaskCapabilityEnvelopeV2Schema.parse(capabilities);
+    const { taskId } = CreateTaskResultV2Schema.parse(await wire.call('slow', { ms: 600_000 }));
+    expect(DetailedTaskV2Schema.parse(await wire.request('tasks/get', { taskId })).status).toBe('working');
+    CancelTaskResultV2Schema.parse(await wire.request('tasks/cancel', { taskId }));
+    expect(DetailedTaskV2Schema.parse(await wire.task(taskId, 'cancelled')).status).toBe('cancelled');
+    const done = await wire.call('slow', { ms: 300, text: 'done' });
+    expect(DetailedTaskV2Schema.parse(await wire.task(done['taskId'], 'completed'))).toMatchObject({
+      result: { content: [{ text: 'done' }] },
+    });
+  },
+);
 
-test.each(Object.entries(SERVERS))('D-4: its questions, in front of a server of the kind %s', async (_kind, start) => {
-  const wire = new ModernWire(await behind(start));
-  const answer = await wire.call('ask');
-  const asked =
-    answer['resultType'] === 'task'
-      ? DetailedTaskV2Schema.parse(await wire.task(answer['taskId'], 'input_required'))
-      : InputRequiredCallToolResultV2Schema.parse(answer);
-  const { key } = onlyQuestion(asked as never);
-  const inputResponses = { [key]: accept({ name: 'Ada' }) };
-  if (answer['resultType'] === 'task') {
-    const { taskId } = answer;
-    UpdateTaskResultV2Schema.parse(await wire.request('tasks/update', { taskId, inputResponses }));
-    DetailedTaskV2Schema.parse(await wire.task(taskId, 'completed'));
-    return;
-  }
-  const { requestState } = answer;
-  expect(await wire.call('ask', {}, { requestState, inputResponses })).toMatchObject({
-    content: [{ text: 'Hello Ada' }],
-  });
-});
+test.each(Object.entries(SERVERS))(
+  'D-4: questions of tasks and calls follow the 2026-07-28 schema, with a server of the kind %s',
+  async (_kind, start) => {
+    const wire = new ModernWire(await behind(start));
+    const answer = await wire.call('ask');
+    const asked =
+      answer['resultType'] === 'task'
+        ? DetailedTaskV2Schema.parse(await wire.task(answer['taskId'], 'input_required'))
+        : InputRequiredCallToolResultV2Schema.parse(answer);
+    const { key } = onlyQuestion(asked as never);
+    const inputResponses = { [key]: accept({ name: 'Ada' }) };
+    if (answer['resultType'] === 'task') {
+      const { taskId } = answer;
+      UpdateTaskResultV2Schema.parse(await wire.request('tasks/update', { taskId, inputResponses }));
+      DetailedTaskV2Schema.parse(await wire.task(taskId, 'completed'));
+      return;
+    }
+    const { requestState } = answer;
+    expect(await wire.call('ask', {}, { requestState, inputResponses })).toMatchObject({
+      content: [{ text: 'Hello Ada' }],
+    });
+  },
+);
 
-test('D-4: without the extension nobody gets a task, however long the call takes', async () => {
+test('D-4: a client without the tasks extension gets no task, however long the call takes', async () => {
   const direct = await behind(startV1Http);
   const rounds = new ModernWire(direct, { capabilities: ROUNDS });
   expect(await rounds.call('slow', { ms: 500, text: 'waited' })).toMatchObject({
@@ -102,7 +113,7 @@ test('D-4: without the extension nobody gets a task, however long the call takes
 });
 
 test.each(Object.entries(SERVERS))(
-  'D-3, D-5: a version of the protocol without tasks is told of none, in front of a server of the kind %s',
+  'D-3, D-5: a 2025-06-18 client sees no task capability or field, with a server of the kind %s',
   async (_kind, start) => {
     const direct = await behind(start);
     const { params } = INITIALIZE;
