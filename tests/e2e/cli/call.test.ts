@@ -21,7 +21,7 @@ const KINDS = [
 
 const UNANSWERED = 'a question was left unanswered: use --answer, or call the tool from a terminal';
 
-test.each(KINDS)('C-3: a tool of a server (%s) is called, and its text printed plainly', async (_kind, start) => {
+test.each(KINDS)('C-3: call runs a tool of a server (%s) and prints its text', async (_kind, start) => {
   const { url } = owned(await start());
   expect(await runCommand(['call', url, 'echo', 'text=hello world'])).toEqual({
     code: 0,
@@ -31,7 +31,7 @@ test.each(KINDS)('C-3: a tool of a server (%s) is called, and its text printed p
   expect(await runCommand(['call', url, 'slow', 'ms=50', 'text=slow'])).toMatchObject({ code: 0, stdout: 'slow' });
 });
 
-test.each(KINDS)('C-3: a question of a server (%s) is answered with --answer', async (_kind, start) => {
+test.each(KINDS)('C-3: --answer answers the questions of a server (%s)', async (_kind, start) => {
   const { url } = owned(await start());
   const answers = ['--answer', '{"name":"Ada"}', '--answer', '{"action":"accept","content":{"age":36}}'];
   const answered = await runCommand(['call', url, 'ask_twice', ...answers]);
@@ -42,7 +42,7 @@ test.each(KINDS)('C-3: a question of a server (%s) is answered with --answer', a
 });
 
 test.each(KINDS)(
-  'C-3: without a terminal and an answer a question (%s) is cancelled, --answer named, and the exit code is 6',
+  'C-3: without a terminal or --answer a question (%s) is cancelled, with exit code 6 and a hint to --answer',
   async (_kind, start) => {
     const { url } = owned(await start());
     const { code, stdout, stderr } = await runCommand(['call', url, 'ask']);
@@ -61,30 +61,33 @@ test.each(KINDS)(
   },
 );
 
-test.each(KINDS)('C-3: a request to a model (%s) is answered with --answer', async (_kind, start) => {
+test.each(KINDS)('C-3: --answer answers a sampling request (%s)', async (_kind, start) => {
   const { url } = owned(await start());
   const answered = await runCommand(['call', url, 'sample', 'prompt=Why?', '--answer', '{"text":"Because."}']);
   expect(answered.code).toBe(0);
   expect(JSON.parse(answered.stdout)).toMatchObject({ role: 'assistant', content: { text: 'Because.' } });
 });
 
-test.each(KINDS)('C-3: without a terminal and an answer a request to a model (%s) is refused', async (_kind, start) => {
-  const { url } = owned(await start());
-  const refused = await runCommand(['call', url, 'sample', 'prompt=Why?']);
-  expect(refused.code).toBe(6);
-  expect(refused.stderr).toContain('user: Why?');
-  expect(refused.stderr).toContain(`meanwhile: ${UNANSWERED}`);
-  expect(refused.stderr).toContain(`--answer '{"text":"…"}'`);
-});
+test.each(KINDS)(
+  'C-3: without a terminal or --answer a sampling request (%s) is refused, with exit code 6',
+  async (_kind, start) => {
+    const { url } = owned(await start());
+    const refused = await runCommand(['call', url, 'sample', 'prompt=Why?']);
+    expect(refused.code).toBe(6);
+    expect(refused.stderr).toContain('user: Why?');
+    expect(refused.stderr).toContain(`meanwhile: ${UNANSWERED}`);
+    expect(refused.stderr).toContain(`--answer '{"text":"…"}'`);
+  },
+);
 
-test('C-3: --json prints the result as the server gave it, and nothing else', async () => {
+test('C-3: --json prints the unchanged result of the server and nothing else', async () => {
   const { url } = owned(await startV1Http());
   const { code, stdout, stderr } = await runCommand(['call', url, 'rich', '--json']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(JSON.parse(stdout)).toEqual(richResult());
 });
 
-test('C-3: what is not text is a line, or a file with --out', async () => {
+test('C-3: content that is not text is printed as one line, or saved with --out', async () => {
   const { url } = owned(await startV1Http());
   const { stdout } = await runCommand(['call', url, 'rich']);
   expect(stdout.split('\n').slice(0, 3)).toEqual(['rich ✓', '[image/png, 70 bytes]', '[audio/wav, 44 bytes]']);
@@ -95,26 +98,23 @@ test('C-3: what is not text is a line, or a file with --out', async () => {
   expect([...(await readFile(join(out, 'rich-3.bin')))]).toEqual([0, 1, 2, 255]);
 });
 
-test.each(KINDS)(
-  'C-3, T-5: the error of a tool (%s) is its result, with an exit code of its own',
-  async (_kind, start) => {
-    const { url } = owned(await start());
-    expect(await runCommand(['call', url, 'fail'])).toEqual({
-      code: 3,
-      stdout: 'disk on fire',
-      stderr: 'meanwhile: the tool reported an error',
-    });
-    const { code, stdout } = await runCommand(['call', url, 'fail', '--json']);
-    expect(code).toBe(3);
-    expect(JSON.parse(stdout)).toMatchObject({ isError: true, content: [{ text: 'disk on fire' }] });
-  },
-);
+test.each(KINDS)('C-3, T-5: a tool result with isError (%s) is printed, with exit code 3', async (_kind, start) => {
+  const { url } = owned(await start());
+  expect(await runCommand(['call', url, 'fail'])).toEqual({
+    code: 3,
+    stdout: 'disk on fire',
+    stderr: 'meanwhile: the tool reported an error',
+  });
+  const { code, stdout } = await runCommand(['call', url, 'fail', '--json']);
+  expect(code).toBe(3);
+  expect(JSON.parse(stdout)).toMatchObject({ isError: true, content: [{ text: 'disk on fire' }] });
+});
 
 test.each([
   ['initialize-based', startV1Http],
   ['2025-11-25 with tasks', startTasksV1Http],
   ['2026-07-28 with tasks', startTasksV2Http],
-] as const)('C-3, T-5: an error of a server (%s) is a failure', async (_kind, start) => {
+] as const)('C-3, T-5: an error response of a server (%s) exits with 1', async (_kind, start) => {
   const { url } = owned(await start());
   const { code, stdout, stderr } = await runCommand(['call', url, 'rpc_error', '--json']);
   expect(code).toBe(1);
@@ -129,7 +129,7 @@ test.each([
   });
 });
 
-test('C-3: a server that cannot be reached, or goes away, is a failure that says so', async () => {
+test('C-3: a server that is unreachable or disconnects exits with 1 and an explanation', async () => {
   const away = await runCommand(['call', 'http://127.0.0.1:1/mcp', 'echo', 'text=x']);
   expect(away.code).toBe(1);
   expect(away.stderr).toContain('cannot reach http://127.0.0.1:1/mcp');
@@ -142,7 +142,7 @@ test('C-3: a server that cannot be reached, or goes away, is a failure that says
   expect(missing.stderr).toContain('check that the program is installed and on the PATH');
 });
 
-test('C-3: --timeout ends a call, on the server too, with its own exit code', async () => {
+test('C-3: --timeout cancels the call, on the server too, with exit code 5', async () => {
   const server = owned(await startV1Http());
   const { code, stdout, stderr } = await runCommand([
     'call',
@@ -160,7 +160,7 @@ test('C-3: --timeout ends a call, on the server too, with its own exit code', as
   await expect.poll(() => server.state.cancelled).toEqual(['slow']);
 });
 
-test('C-3: arguments are typed by the schema of the tool, and come from JSON, a file, or standard input', async () => {
+test('C-3: arguments are converted by the schema of the tool, and come from JSON, a file or standard input', async () => {
   const server = owned(await startV1Http());
   const file = join(await temporaryFolder(), 'args.json');
   await writeFile(file, '{"ms": 1, "text": "from file"}');
@@ -204,7 +204,7 @@ const WRONG: [args: string[], ...about: string[]][] = [
   [[], 'expected meanwhile call <server> <tool>'],
 ];
 
-test.each(WRONG)('C-3: wrong usage %j exits with 2 and says why', async (args, ...about) => {
+test.each(WRONG)('C-3: wrong usage %j exits with 2 and an explanation', async (args, ...about) => {
   const server = owned(await startV1Http());
   const { code, stdout, stderr } = await runCommand(['call', server.url, ...args]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -216,7 +216,7 @@ test.each(WRONG)('C-3: wrong usage %j exits with 2 and says why', async (args, .
   expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'usage' } });
 });
 
-test('C-3: a reader that has seen enough ends the program quietly; a full disk does not', async () => {
+test('C-3: the program ends quietly when its reader closes the pipe, and reports a full disk', async () => {
   const { url } = owned(await startV1Http());
   const call = `'${process.execPath}' '${QUICK_PROGRAM}' call ${url} big bytes=5000000`;
   const terminal = await shellInTerminal(`${call} | head -c 5; echo; ${call} > /dev/full`);
@@ -228,7 +228,7 @@ test('C-3: a reader that has seen enough ends the program quietly; a full disk d
   expect(code).toBe(1);
 });
 
-test('C-3: an --answer that does not fit: the question is cancelled, the mistake told, and the exit code is 2', async () => {
+test('C-3: an --answer that does not match the schema cancels the question, with a message and exit code 2', async () => {
   const { url } = owned(await startV1Http());
   const answers = ['--answer', '{"name":"Ada"}', '--answer', '{"age":"old"}'];
   const { code, stdout, stderr } = await runCommand(['call', url, 'ask_twice', ...answers]);
@@ -247,7 +247,7 @@ test('C-3: an --answer that does not fit: the question is cancelled, the mistake
   expect(model.stderr).toContain(`--answer '{"name":"Ada"}' does not fit the question: expected {"text": "…"}`);
 });
 
-test('C-3: an --answer that nothing was asked for is mentioned', async () => {
+test('C-3: an unused --answer is reported', async () => {
   const { url } = owned(await startV1Http());
   const { code, stdout, stderr } = await runCommand(['call', url, 'echo', 'text=x', '--answer', '{"a":1}']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'x' });

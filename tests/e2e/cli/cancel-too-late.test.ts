@@ -3,19 +3,22 @@ import { runCommand } from '../../support/command.ts';
 import { coreTask, extensionTask, httpByHand, legacy, modern, text } from '../native/by-hand.ts';
 import { begin, GENERATIONS } from './begun.ts';
 
-test.each(GENERATIONS)('C-3: a task that had ended is not called cancelled (%s)', async (_generation, start) => {
-  const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
-  server.state.release();
-  expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
-  const { code, stdout, stderr } = await runCommand(['tasks', 'cancel', ...task]);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toContain('completed');
-  const json = await runCommand(['tasks', 'cancel', ...task, '--json']);
-  expect(json.code).toBe(1);
-  expect(JSON.parse(json.stdout)).toHaveProperty('error');
-  const state = await runCommand(['tasks', 'get', ...task, '--json']);
-  expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'completed' });
-});
+test.each(GENERATIONS)(
+  'C-3: cancelling a completed task is an error, not a success (%s)',
+  async (_generation, start) => {
+    const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
+    server.state.release();
+    expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
+    const { code, stdout, stderr } = await runCommand(['tasks', 'cancel', ...task]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('completed');
+    const json = await runCommand(['tasks', 'cancel', ...task, '--json']);
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toHaveProperty('error');
+    const state = await runCommand(['tasks', 'get', ...task, '--json']);
+    expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'completed' });
+  },
+);
 
 const STUBBORN = [
   {
@@ -32,7 +35,7 @@ const STUBBORN = [
 ];
 
 test.each(STUBBORN)(
-  'C-3: nor is one at which its server still works after it took the cancel ($generation)',
+  'C-3: a task that the server continues after its cancel is reported as still working ($generation)',
   async ({ script }) => {
     const { config } = await httpByHand(script);
     const said = await runCommand(['tasks', 'cancel', config.url, 't']);
@@ -42,7 +45,7 @@ test.each(STUBBORN)(
   },
 );
 
-test('C-3: one that failed meanwhile is told with its state', async () => {
+test('C-3: cancelling a task that has failed reports that it already failed', async () => {
   const failed = extensionTask('failed', { error: { code: 1, message: 'quota used up' } });
   const { config } = await httpByHand(
     modern({ 'tasks/get': (asker) => asker.reply(failed), 'tasks/result': (asker) => asker.reply(text('none')) }),

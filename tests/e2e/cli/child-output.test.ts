@@ -56,7 +56,7 @@ test('C-3: doctor reports a server that writes text to standard output, with the
   expect((await runCommand(['doctor', quiet])).code).toBe(0);
 });
 
-test('C-3: doctor shows the last output of a program that ends while it is examined', async () => {
+test('C-3: doctor shows the last output of a program that exits during the examination', async () => {
   const lines = Array.from({ length: 30 }, (_line, index) => `line ${index}`);
   const dying = await server({
     onList: `console.error(${JSON.stringify(lines.join('\n'))}); console.error('the database is locked'); process.exit(4);`,
@@ -70,7 +70,7 @@ test('C-3: doctor shows the last output of a program that ends while it is exami
   expect(servers[0]?.problems[0]?.output?.at(-1)).toBe('the database is locked');
 });
 
-test('C-3: doctor shows the last output of a program that ends at its start, once', async () => {
+test('C-3: doctor shows the last output of a program that exits at its start, once', async () => {
   const brief = await server({ before: `console.error('no API_KEY'); process.exit(3);` });
   const short = await runCommand(['doctor', brief]);
   expect(short.stdout.match(/no API_KEY/g)).toHaveLength(1);
@@ -79,14 +79,14 @@ test('C-3: doctor shows the last output of a program that ends at its start, onc
   expect(stdout).toMatch(/output:\n[\s\S]*throw new TypeError[\s\S]*at file:/);
 });
 
-test('C-3: of a program that ends during another command the last output is shown too', async () => {
+test('C-3: other commands show the last output of a program that exits', async () => {
   const dying = await server({ onList: `console.error('the database is locked'); process.exit(4);` });
   const { code, stderr } = await runCommand(['tools', dying]);
   expect(code).toBe(1);
   expect(stderr).toMatch(/process exited with code 4\nits last output:\n {2}the database is locked$/);
 });
 
-test('C-3, X-4: what a program prints cannot move the cursor', async () => {
+test('C-3, X-4: control characters in the output of a program cannot move the cursor', async () => {
   const dying = await server({ onList: String.raw`console.error('\x1b[2J\x1b[Hgone\x9b31m'); process.exit(4);` });
   const terminal = await programInTerminal(['doctor', dying]);
   const { screen } = await terminal.ended();
@@ -94,7 +94,7 @@ test('C-3, X-4: what a program prints cannot move the cursor', async () => {
   expect(screen).toMatch(/^ {4}gone$/m);
 });
 
-test('C-3: doctor calls a server by its name in the config file, also one with spaces', async () => {
+test('C-3: doctor shows a server under its name in the config file, also with spaces', async () => {
   const config = await configFile({ 'my files': v1Stdio() });
   expect((await runCommand(['doctor', '--config', config])).stdout).toMatch(/^✓ my files {2}/m);
   expect((await runCommand(['doctor', 'my files', '--config', config])).stdout).toMatch(/^✓ my files {2}/m);

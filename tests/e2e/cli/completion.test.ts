@@ -12,7 +12,7 @@ async function offeredByBash(...words: string[]): Promise<string[]> {
   return offered.split('\n').filter((word) => word !== '');
 }
 
-test('L-2: bash completes commands, flags, their values and the words of a command', async () => {
+test('L-2: bash completes commands, flags, flag values and arguments of a command', async () => {
   expect(await offeredByBash('')).toEqual(expect.arrayContaining([...PUBLIC_COMMANDS, 'help', '--version']));
   expect(await offeredByBash('comp')).toEqual(['completion']);
   expect(await offeredByBash('--config', 'x', 'ser')).toEqual(['serve']);
@@ -30,23 +30,26 @@ test('L-2: bash completes commands, flags, their values and the words of a comma
   expect(await offeredByBash('serve', '--config', 'a')).toEqual([]);
 });
 
-test.each(['bash', 'zsh', 'fish'])('L-2: the script for %s has all commands and flags', async (shell) => {
-  const { code, stdout } = await runCommand(['completion', shell]);
-  expect(code).toBe(0);
-  for (const name of PUBLIC_COMMANDS) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
-  const shown = new Set(PUBLIC_COMMANDS.flatMap((name) => COMMANDS[name].flags));
-  for (const flag of shown) expect(stdout, flag).toContain(shell === 'fish' ? `-l ${flag} ` : `--${flag}`);
-  expect(stdout).not.toContain('demo-server');
-  // Quotes within the texts are written so that the shell reads them as text.
-  expect(
-    stdout
-      .replaceAll(String.raw`'\''`, '')
-      .replaceAll(String.raw`\'`, '')
-      .match(/'/g)?.length ?? 0,
-  ).toSatisfy((count: number) => count % 2 === 0);
-});
+test.each(['bash', 'zsh', 'fish'])(
+  'L-2: the completion script for %s contains all commands and flags',
+  async (shell) => {
+    const { code, stdout } = await runCommand(['completion', shell]);
+    expect(code).toBe(0);
+    for (const name of PUBLIC_COMMANDS) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
+    const shown = new Set(PUBLIC_COMMANDS.flatMap((name) => COMMANDS[name].flags));
+    for (const flag of shown) expect(stdout, flag).toContain(shell === 'fish' ? `-l ${flag} ` : `--${flag}`);
+    expect(stdout).not.toContain('demo-server');
+    // Quotes within the texts are written so that the shell reads them as text.
+    expect(
+      stdout
+        .replaceAll(String.raw`'\''`, '')
+        .replaceAll(String.raw`\'`, '')
+        .match(/'/g)?.length ?? 0,
+    ).toSatisfy((count: number) => count % 2 === 0);
+  },
+);
 
-test('L-2: zsh and fish offer the clients also after the first', async () => {
+test('L-2: zsh and fish complete further client names after the first', async () => {
   const { stdout: zsh } = await runCommand(['completion', 'zsh']);
   expect(zsh).toMatch(/^ *unlink\) .* '\*: :\(claude-code [^)]*\)' ;;$/m);
   const { stdout: fish } = await runCommand(['completion', 'fish']);
@@ -54,7 +57,7 @@ test('L-2: zsh and fish offer the clients also after the first', async () => {
 });
 
 test.each([[[]], [['csh']], [['bash', 'zsh']]])(
-  'L-2: completion %j is refused with the shells there are',
+  'L-2: completion %j is refused with the list of supported shells',
   async (args) => {
     const { code, stderr } = await runCommand(['completion', ...args]);
     expect(code).toBe(2);

@@ -33,7 +33,7 @@ test('C-3: --no-color, NO_COLOR and TERM=dumb turn colours off on a terminal', a
   expect(hasColours(await listed([], 'TERM=dumb'))).toBe(false);
 }, 40_000);
 
-test('C-3: FORCE_COLOR colours what is piped, but never JSON', async () => {
+test('C-3: FORCE_COLOR colours piped output, but never JSON', async () => {
   const { url } = owned(await startV1Http());
   const forced = { env: { FORCE_COLOR: '1' } };
   expect(hasColours((await runCommand(['tools', url])).stdout)).toBe(false);
@@ -50,7 +50,7 @@ test.each([
   expect((await runCommand(['--no-color', command, url])).code).toBe(0);
 });
 
-test('C-3: a dumb terminal gets no spinner, and questions name --answer instead of being drawn', async () => {
+test('C-3: a dumb terminal shows no spinner, and questions print a hint to --answer instead of a form', async () => {
   const { url } = owned(await startV1Http());
   const working = await programInTerminal(['call', url, 'slow', 'ms=2000', 'steps=3'], { prefix: 'TERM=dumb' });
   const seen: string[] = [];
@@ -68,7 +68,7 @@ test('C-3: a dumb terminal gets no spinner, and questions name --answer instead 
   expect(end.screen).toContain(`--answer '{"name":"…"}'`);
 });
 
-test('C-3: a terminal that reports 0 columns is taken for one of 80', async () => {
+test('C-3: a terminal that reports 0 columns is treated as 80 columns wide', async () => {
   const { url } = owned(await startV1Http());
   const prefix = 'stty cols 0 rows 0;';
   const listed = await programInTerminal(['tools', url], { prefix });

@@ -4,7 +4,7 @@ import { runCommand } from '../../support/command.ts';
 
 const SERVER = `${process.execPath} ${fileURLToPath(new URL('defaults-server.mjs', import.meta.url))}`;
 
-test('C-3: a required argument with a default need not be given, and is sent with its default', async () => {
+test('C-3: an omitted required argument is sent with its default', async () => {
   const filled = await runCommand(['call', SERVER, 'forecast', 'city=Oslo']);
   expect(filled).toEqual({ code: 0, stdout: '{"city":"Oslo","units":"metric","days":3}', stderr: '' });
   const given = await runCommand(['call', SERVER, 'forecast', 'city=Oslo', 'days=5', '--args', '{"units":"imperial"}']);

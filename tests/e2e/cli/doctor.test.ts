@@ -11,7 +11,7 @@ import { v1Stdio, v2Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 import { listenRaw } from './raw-listener.ts';
 
-test('C-3: doctor tells what each server of the config file is and can do', async () => {
+test('C-3: doctor describes each server of the config file and its capabilities', async () => {
   const [old, modern] = [owned(await startTasksV1Http()), owned(await startTasksV2Http())];
   const config = await configFile({
     old: { url: old.url },
@@ -35,7 +35,7 @@ test('C-3: doctor tells what each server of the config file is and can do', asyn
   );
 });
 
-test('C-3: doctor tells what is wrong, with a fix, and exits with 1', async () => {
+test('C-3: doctor reports each problem with a fix and exits with 1', async () => {
   const locked = await listenRaw(401);
   const lost = await listenRaw(404);
   const config = await configFile({
@@ -73,7 +73,7 @@ test('C-3: doctor tells what is wrong, with a fix, and exits with 1', async () =
   expect(servers[0]).toMatchObject({ era: 'legacy', protocolVersion: '2025-11-25', tasks: null, problems: [] });
 });
 
-test('C-3: doctor takes servers by name, url and command too; without any there is the demo server', async () => {
+test('C-3: doctor accepts names, URLs and commands; without any it examines the demo server', async () => {
   const { url } = owned(await startTasksV1Http());
   const { command, args } = v2Stdio();
   const { code, stdout } = await runCommand(['doctor', url, `${command} ${args[0]}`, 'demo']);
@@ -82,7 +82,7 @@ test('C-3: doctor takes servers by name, url and command too; without any there 
   expect((await runCommand(['doctor'])).stdout).toContain('✓ demo');
 });
 
-test('C-3: doctor without any server to examine says so', async () => {
+test('C-3: doctor reports that there are no servers to examine', async () => {
   const { code, stderr } = await runCommand(['doctor', '--config', await configFile({})]);
   expect(code).toBe(2);
   expect(stderr).toContain('there are no servers');
@@ -92,7 +92,7 @@ test('C-3: doctor without any server to examine says so', async () => {
 const SILENT = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] };
 const TELL_START = 'process.stdin.resume(); fs.writeFileSync(process.env.TEST_START_LOG, "started")';
 
-test('C-3: --timeout of doctor is for each server: one that is silent gets a problem and a fix, the others are told', async () => {
+test('C-3: --timeout of doctor applies to each server: a silent one gets a problem and a fix, others their report', async () => {
   const config = await configFile({ silent: SILENT, fine: v1Stdio() });
   const { code, stdout } = await runCommand(['doctor', '--config', config, '--timeout', '3']);
   expect(code).toBe(1);
@@ -112,7 +112,7 @@ test('C-3: --timeout of doctor is for each server: one that is silent gets a pro
   ]);
 });
 
-test('C-3: who interrupts doctor keeps what is known so far', async () => {
+test('C-3: an interrupted doctor prints the results so far', async () => {
   const config = await configFile({ silent: SILENT, fine: v1Stdio() });
   const program = await startProgram(['doctor', '--config', config, '--timeout', '10m']);
   await expect.poll(() => program.stdout.join('\n'), { timeout: 10_000 }).toContain('✓ fine');
@@ -130,7 +130,7 @@ test('C-3: who interrupts doctor keeps what is known so far', async () => {
   });
 });
 
-test('C-3: a server that the config file disables is named by doctor, and is no failure', async () => {
+test('C-3: doctor lists a disabled server and does not count it as a failure', async () => {
   const file = join(await temporaryFolder(), 'meanwhile.json');
   const off = { url: 'http://127.0.0.1:1/mcp', disabled: true };
   await writeFile(file, JSON.stringify({ mcpServers: { off, fine: v1Stdio() }, meanwhile: { store: ':memory:' } }));
@@ -144,7 +144,7 @@ test('C-3: a server that the config file disables is named by doctor, and is no 
   expect(called.stderr).toContain(`'off' is disabled in the config file (${file})`);
 });
 
-test('C-3, M-1, M-6: doctor names patterns that match no tool or no server', async () => {
+test('C-3, M-1, M-6: doctor reports patterns that match no tool or no server', async () => {
   const filtered = { ...v1Stdio(), include: ['echo', 'xyz'], exclude: ['hold_*'] };
   const config = await configFile({ filtered }, { groups: { none: { servers: ['x-*'] } } });
   const { code, stdout, stderr } = await runCommand(['doctor', '--config', config]);

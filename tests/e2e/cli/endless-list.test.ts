@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { httpByHand, legacy } from '../native/by-hand.ts';
 
-test('C-3, X-3: a list of tasks whose pages never end is an error', async () => {
+test('C-3, X-3: a task list with endless pages is an error', async () => {
   const server = await httpByHand(
     legacy({
       'tasks/list': (asker) => asker.reply({ tasks: [], nextCursor: `page ${server.count('tasks/list')}` }),

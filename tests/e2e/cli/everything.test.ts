@@ -7,7 +7,7 @@ import { isKey, programInTerminal } from '../../support/terminal.ts';
 
 const EVERYTHING = `node ${join(ROOT, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')}`;
 
-test('C-3: server-everything: its tools, resources and prompts', async () => {
+test('C-3: server-everything: tools, resources and prompts work', async () => {
   expect(await runCommand(['call', EVERYTHING, 'get-sum', 'a=2', 'b=3'])).toMatchObject({
     code: 0,
     stdout: 'The sum of 2 and 3 is 5.',
@@ -20,7 +20,7 @@ test('C-3: server-everything: its tools, resources and prompts', async () => {
   expect((await runCommand(['doctor', EVERYTHING])).code).toBe(0);
 });
 
-test('C-3: server-everything: a long operation has a bar', async () => {
+test('C-3: server-everything: a long operation shows a progress bar', async () => {
   const terminal = await programInTerminal([
     'call',
     EVERYTHING,
@@ -34,7 +34,7 @@ test('C-3: server-everything: a long operation has a bar', async () => {
   expect(code).toBe(0);
 });
 
-test('C-3: server-everything: it asks for a model', async () => {
+test('C-3: server-everything: its sampling request is answered or refused', async () => {
   const args = ['call', EVERYTHING, 'trigger-sampling-request', 'prompt=Why?'];
   const answered = await runCommand([...args, '--answer', '{"text":"Because."}']);
   expect(answered.code).toBe(0);
@@ -45,7 +45,7 @@ test('C-3: server-everything: it asks for a model', async () => {
   expect(refused.stderr).toContain('system: You are a helpful test server.');
 });
 
-test('C-3: server-everything: a form with every kind of field, filled in on a terminal', async () => {
+test('C-3: server-everything: a form with every kind of field is filled in on a terminal', async () => {
   const terminal = await programInTerminal(['call', EVERYTHING, 'trigger-elicitation-request'], {
     rows: 60,
     columns: 150,
@@ -98,7 +98,7 @@ test('C-3: server-everything: a form with every kind of field, filled in on a te
   });
 }, 40_000);
 
-test('C-3: server-everything: a tool that only runs as a task, and asks on the way', async () => {
+test('C-3: server-everything: a tool that only runs as a task asks a question', async () => {
   const args = ['call', EVERYTHING, 'simulate-research-query', 'topic=python', 'ambiguous=true'];
   const { code, stdout, stderr } = await runCommand([...args, '--answer', '{"interpretation":"programming"}']);
   expect(stderr).toContain('asks: ');
@@ -106,7 +106,7 @@ test('C-3: server-everything: a tool that only runs as a task, and asks on the w
   expect(code).toBe(0);
 }, 40_000);
 
-test('C-3: server-everything: a page that has to be visited before the call is accepted', async () => {
+test('C-3: server-everything: a call that requires a visit to a page is repeated after the visit', async () => {
   const args = ['call', EVERYTHING, 'trigger-url-elicitation', 'url=https://example.com/go', 'errorPath=true'];
   const terminal = await programInTerminal(args, { env: { BROWSER: 'true' } });
   await terminal.shows(/This page is at modelcontextprotocol\.io[\s\S]*● Open it in the browser/);

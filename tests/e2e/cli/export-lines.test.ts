@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../support/gateway.ts';
 import { runCommand } from '../../support/command.ts';
 import { session } from '../../support/records.ts';
 
-test('P-1, C-3: export prints one JSON document a line, with or without --json, and its help says so', async () => {
+test('P-1, C-3: export prints one JSON document per line, with or without --json, and its help says so', async () => {
   const path = join(await temporaryFolder(), 'store.db');
   const store = await openSqliteStore({ path, log: createLog('silent') });
   for (const id of ['a', 'b']) store.put('session', session(id));

@@ -12,7 +12,7 @@ import { tasksV1Stdio, v1Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 import { begin, GENERATIONS } from './begun.ts';
 
-test('C-3: Ctrl-C asks whether to cancel or to go on; who goes on gets the result', async () => {
+test('C-3: Ctrl-C offers to cancel or to continue; a continued call prints its result', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'slow', 'ms=5000']);
   await terminal.shows(/slow \ds/);
@@ -29,7 +29,7 @@ test('C-3: Ctrl-C asks whether to cancel or to go on; who goes on gets the resul
   expect(code).toBe(0);
 });
 
-test('C-3: a second Ctrl-C cancels, on the server too', async () => {
+test('C-3: a second Ctrl-C cancels the call, on the server too', async () => {
   const server = owned(await startV1Http());
   const terminal = await programInTerminal(['call', server.url, 'slow', 'ms=60000']);
   await terminal.shows(/slow \ds/);
@@ -42,7 +42,7 @@ test('C-3: a second Ctrl-C cancels, on the server too', async () => {
   expect(server.state.cancelled).toEqual(['slow']);
 });
 
-test('C-3: a call that ends while it is asked about brings its result', async () => {
+test('C-3: a call that ends while the Ctrl-C menu is open prints its result', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'slow', 'ms=5000']);
   await terminal.shows(/slow \ds/);
@@ -53,7 +53,7 @@ test('C-3: a call that ends while it is asked about brings its result', async ()
   expect(code).toBe(0);
 });
 
-test('C-3: Ctrl-C at a question asks the same; who goes on is asked the question again', async () => {
+test('C-3: Ctrl-C at a question offers the same; after continuing, the question is asked again', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'ask']);
   await terminal.shows('● Answer');
@@ -72,7 +72,7 @@ test('C-3: Ctrl-C at a question asks the same; who goes on is asked the question
 test.each([
   ['2025-11-25', startTasksV1Http],
   ['2026-07-28', startTasksV2Http],
-])('C-3: a call that a server of %s keeps as a task can be left, and come back to', async (generation, start) => {
+])('C-3: a call that a server of %s keeps as a task can be left running and resumed', async (generation, start) => {
   const server = owned(await start());
   const terminal = await programInTerminal(['call', server.url, 'hold', 'text=kept'], { columns: 300 });
   await terminal.shows(/hold \ds/);
@@ -95,7 +95,7 @@ test.each([
   expect(await runCommand(back.split(' '))).toMatchObject({ code: 0, stdout: 'kept' });
 });
 
-test('C-3: a task that waits for an answer can be left where the server asks again, and only there', async () => {
+test('C-3: a task that waits for an answer can be left running only if its server asks again', async () => {
   const modern = owned(await startTasksV2Http());
   const leaving = await programInTerminal(['call', modern.url, 'ask'], { columns: 300 });
   await leaving.shows('● Answer');
@@ -117,7 +117,7 @@ test('C-3: a task that waits for an answer can be left where the server asks aga
   expect(menu).toContain('You cannot leave it running: servers of the older protocol do not repeat a question');
 });
 
-test('C-3: a task of a server that is a command goes with us, so it cannot be left', async () => {
+test('C-3: a task of a command server cannot be left running, because the server ends with the program', async () => {
   const { command, args } = tasksV1Stdio();
   const terminal = await programInTerminal(['call', [command, ...args].join(' '), 'hold']);
   await terminal.shows(/hold \ds/);
@@ -142,9 +142,9 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 );
 
-describe.each(GENERATIONS)('a task that is only looked at (%s)', (_generation, start) => {
+describe.each(GENERATIONS)('Ctrl-C at a task that another command started (%s)', (_generation, start) => {
   test.each(['result', 'watch'])(
-    'C-3: a second Ctrl-C at tasks %s stops waiting, and the task goes on',
+    'C-3: a second Ctrl-C at tasks %s stops waiting, and the task continues',
     async (action) => {
       const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
       const terminal = await programInTerminal(['tasks', action, ...task], { columns: 300 });
@@ -162,7 +162,7 @@ describe.each(GENERATIONS)('a task that is only looked at (%s)', (_generation, s
     },
   );
 
-  test('C-3: the task can be cancelled all the same', async () => {
+  test('C-3: the menu can cancel the task', async () => {
     const { server, task } = await begin(start, 'hold');
     const terminal = await programInTerminal(['tasks', 'result', ...task]);
     await terminal.shows(/task \S+ \ds/);
@@ -179,7 +179,7 @@ describe.each(GENERATIONS)('a task that is only looked at (%s)', (_generation, s
 });
 
 test.each(GENERATIONS)(
-  'C-3: of a server that is gone (%s) nobody says that it cancelled, or that it keeps the task',
+  'C-3: after the server (%s) is gone, the messages confirm neither a cancel nor a kept task',
   async (_generation, start) => {
     const server = owned(await start());
     const cancelling = await programInTerminal(['call', server.url, 'hold']);
@@ -209,7 +209,7 @@ test.each(GENERATIONS)(
   },
 );
 
-test('C-3: a server that does not even answer has not confirmed anything', async () => {
+test('C-3: a cancel that the server does not answer is reported as unconfirmed', async () => {
   const { command, args } = v1Stdio();
   const folder = await temporaryFolder();
   const pid = join(folder, 'pid');

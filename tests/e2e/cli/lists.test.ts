@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/gateway.ts';
 import { owned } from '../../support/owned.ts';
 import { runCommand } from '../../support/command.ts';
 
-test('C-3: tools lists the tools, one a line, and as JSON', async () => {
+test('C-3: tools lists the tools, one per line or as JSON', async () => {
   for (const start of [startV1Http, startV2Http]) {
     const { url } = owned(await start());
     const { code, stdout, stderr } = await runCommand(['tools', url]);
@@ -19,7 +19,7 @@ test('C-3: tools lists the tools, one a line, and as JSON', async () => {
   }
 });
 
-test('C-3: tools marks those that run as tasks', async () => {
+test('C-3: tools marks the tools that run as tasks', async () => {
   const { url } = owned(await startTasksV1Http());
   const { stdout } = await runCommand(['tools', url]);
   expect(stdout).toMatch(/^required +task +Cannot be called without a task$/m);
@@ -27,7 +27,7 @@ test('C-3: tools marks those that run as tasks', async () => {
   expect(stdout).toMatch(/^echo {2,}Returns the text/m);
 });
 
-test('C-3: tools shows one tool with how to call it and its schemas', async () => {
+test('C-3: tools shows one tool with its usage and schemas', async () => {
   const { url } = owned(await startV1Http());
   const { code, stdout } = await runCommand(['tools', url, 'rich', 'slow']);
   expect(code).toBe(0);
@@ -73,7 +73,7 @@ test('C-3: resources lists resources and templates, and reads them', async () =>
   expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'server_error', rpcCode: -32002 } });
 });
 
-test('C-3: prompts lists prompts with their arguments, and gets them', async () => {
+test('C-3: prompts lists prompts with their arguments, and gets one', async () => {
   const { url } = owned(await startV1Http());
   const listed = await runCommand(['prompts', url]);
   expect(listed.stdout).toMatch(/^greet +who=… \[tone=…\] +Greets somebody$/m);
@@ -93,7 +93,7 @@ test('C-3: prompts lists prompts with their arguments, and gets them', async () 
   expect(unknown.stderr).toContain("has no prompt 'gret'; did you mean 'greet'?");
 });
 
-test('C-3: a server without resources or prompts has none, which is no error', async () => {
+test('C-3: a server without resources or prompts is not an error', async () => {
   const { url } = owned(await startTasksV1Http());
   for (const what of ['resources', 'prompts']) {
     const { code, stdout, stderr } = await runCommand([what, url]);
@@ -102,19 +102,16 @@ test('C-3: a server without resources or prompts has none, which is no error', a
   }
 });
 
-test.each(['tools', 'resources', 'prompts', 'tasks', 'doctor', 'call'])(
-  'C-3: %s has a help of its own',
-  async (command) => {
-    const { code, stdout, stderr } = await runCommand([command, '--help']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain(`Usage: meanwhile ${command}`);
-    for (const part of ['a name in the config file', 'a command in quotes', '--json', '--header']) {
-      expect(stdout).toContain(part);
-    }
-    if (command === 'doctor') return;
-    expect(stdout).toContain('Exit codes');
-    const without = await runCommand([command]);
-    expect(without.code).toBe(2);
-    expect(without.stderr).toContain(`see meanwhile ${command} --help`);
-  },
-);
+test.each(['tools', 'resources', 'prompts', 'tasks', 'doctor', 'call'])('C-3: %s has its own help', async (command) => {
+  const { code, stdout, stderr } = await runCommand([command, '--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain(`Usage: meanwhile ${command}`);
+  for (const part of ['a name in the config file', 'a command in quotes', '--json', '--header']) {
+    expect(stdout).toContain(part);
+  }
+  if (command === 'doctor') return;
+  expect(stdout).toContain('Exit codes');
+  const without = await runCommand([command]);
+  expect(without.code).toBe(2);
+  expect(without.stderr).toContain(`see meanwhile ${command} --help`);
+});

@@ -6,7 +6,7 @@ const product = (await sourceFiles('src')).filter(({ path }) => !path.endsWith('
 const importsOf = (room: string): string[] =>
   product.filter(({ path }) => path.startsWith(`src/${room}/`)).flatMap(({ imports }) => imports);
 
-test('C-2: the command line speaks through the library, and the library through the south side of the gateway', () => {
+test('C-2: the command line uses only the client library, and the library uses src/south', () => {
   const protocol = (target: string): boolean => target.startsWith('@modelcontextprotocol/');
   expect(importsOf('cli').filter((target) => protocol(target) || target.startsWith('src/south/'))).toEqual([]);
   expect(importsOf('cli')).toContain('src/client/task-client.ts');

@@ -9,7 +9,7 @@ const EVERYTHING = `node ${join(ROOT, 'node_modules/@modelcontextprotocol/server
 /** It has some of them only for clients that can be asked. */
 const TOOLS = 18;
 
-test('C-3: tools and doctor see all tools that can be called', async () => {
+test('C-3: tools and doctor list also the tools that need a client with capabilities', async () => {
   const { stdout } = await runCommand(['tools', EVERYTHING, '--json']);
   expect((JSON.parse(stdout) as { tools: unknown[] }).tools).toHaveLength(TOOLS);
   const shown = await runCommand(['tools', EVERYTHING, 'trigger-elicitation-request']);
@@ -18,7 +18,7 @@ test('C-3: tools and doctor see all tools that can be called', async () => {
   expect((await runCommand(['doctor', EVERYTHING])).stdout).toContain(`${TOOLS} tools`);
 });
 
-test.each(['tools', 'doctor'])('C-3: what a server asks while %s looks at it is turned down', async (command) => {
+test.each(['tools', 'doctor'])('C-3: a question of a server is declined while %s examines it', async (command) => {
   const server = await httpByHand(
     legacy({
       'tools/list': (asker) => {

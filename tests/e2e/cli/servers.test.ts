@@ -10,7 +10,7 @@ import { listenRaw } from './raw-listener.ts';
 
 const ECHO = ['echo', 'text=hello'];
 
-test('C-3: a server is a name in the config file, given by flag or by environment', async () => {
+test('C-3: a server is a name in the config file, which --config or the environment names', async () => {
   const { url } = owned(await startV1Http());
   const config = await configFile({ web: { url }, old: v1Stdio(), new: v2Stdio() });
   for (const name of ['web', 'old', 'new']) {
@@ -20,20 +20,20 @@ test('C-3: a server is a name in the config file, given by flag or by environmen
   expect(byEnvironment).toMatchObject({ code: 0, stdout: 'hello' });
 });
 
-test('C-3: without a config file there is the demo server', async () => {
+test('C-3: without a config file the demo server is available', async () => {
   const { code, stdout } = await runCommand(['call', 'demo', 'slow_report', 'topic=tea', 'seconds=0']);
   expect(code).toBe(0);
   expect(stdout).toContain('Report on tea');
 });
 
-test('C-3: a server is a command in quotes, with variables before it', async () => {
+test('C-3: a server is a quoted command, with variables before it', async () => {
   const { command, args } = v1Stdio();
   const log = join(await temporaryFolder(), 'a log');
   const text = `TEST_START_LOG='${log}' '${command}' "${args[0]}"`;
   expect(await runCommand(['call', text, ...ECHO])).toMatchObject({ code: 0, stdout: 'hello' });
 });
 
-test('C-3: an unknown name gets an error with the known ones and the other ways', async () => {
+test('C-3: an unknown server name gets an error with suggestions and the other forms', async () => {
   const config = await configFile({ files: v1Stdio() });
   const { code, stderr } = await runCommand(['tools', 'fils', '--config', config]);
   expect(code).toBe(2);
@@ -48,7 +48,7 @@ test('C-3: an unknown name gets an error with the known ones and the other ways'
   }
 });
 
-test('C-3: a broken config file is told, but only to who needs it', async () => {
+test('C-3: a broken config file is an error only for commands that need it', async () => {
   const { url } = owned(await startV1Http());
   const config = join(await temporaryFolder(), 'meanwhile.json');
   await writeFile(config, '{');
@@ -58,7 +58,7 @@ test('C-3: a broken config file is told, but only to who needs it', async () => 
   expect((await runCommand(['tools', url, '--config', config])).code).toBe(0);
 });
 
-test('C-3: headers of the command line are sent with every request', async () => {
+test('C-3: --header headers are sent with every request', async () => {
   const listener = await listenRaw();
   const { code } = await runCommand([
     'tools',
@@ -73,7 +73,7 @@ test('C-3: headers of the command line are sent with every request', async () =>
   for (const headers of listener.requests) expect(headers).toMatchObject({ authorization: 'Bearer abc', 'x-two': '2' });
 });
 
-test('C-3, X-4: a server that wants to know who asks: the error names the header, and shows no secret', async () => {
+test('C-3, X-4: the error of a server that requires authorization names the header and hides secrets', async () => {
   const listener = await listenRaw();
   const { code, stderr } = await runCommand(['tools', `${listener.url}?key=secret`, '--header', 'X-Key: secret']);
   expect(code).toBe(1);
@@ -81,7 +81,7 @@ test('C-3, X-4: a server that wants to know who asks: the error names the header
   expect(stderr).not.toContain('secret');
 });
 
-test('C-3: a server is a single word too: a program on the PATH, or a file here', async () => {
+test('C-3: a server is a single word: a program on the PATH or a file in the folder', async () => {
   const { command, args } = v1Stdio();
   const folder = await temporaryFolder();
   const script = `#!/bin/sh\nexec '${command}' '${args[0]}'\n`;
@@ -105,7 +105,7 @@ test('C-3: a command with spaces works in a folder with a broken meanwhile.json'
   expect((await runCommand(['call', 'server', ...ECHO], { cwd: folder, env })).code).toBe(2);
 });
 
-test('C-3: serve at a port in use says only that', async () => {
+test('C-3: serve at a port in use prints only that error', async () => {
   const { port } = new URL((await listenRaw()).url);
   const { code, stderr } = await runCommand(['serve', '--port', port, '--store', ':memory:']);
   expect(code).toBe(1);

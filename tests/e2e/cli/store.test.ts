@@ -68,7 +68,7 @@ const ids = (path: string, table: string): string[] => {
 const linesOf = (stdout: string): { kind: string; record: Json }[] =>
   stdout.split('\n').map((line) => JSON.parse(line) as { kind: string; record: Json });
 
-test('P-1: a store can be looked into and exported while a gateway is using it, but not pruned', async () => {
+test('P-1: a store can be shown and exported while a gateway uses it, but not pruned', async () => {
   const server = owned(await startV1Http());
   const path = join(await temporaryFolder(), 'store.db');
   const config = await configFile({ one: { url: server.url } }, { store: path });
@@ -117,7 +117,7 @@ test('P-1: a store can be looked into and exported while a gateway is using it, 
   expect(JSON.parse(later.stdout)).toMatchObject({ usedBy: null });
 });
 
-test('P-1: prune removes what is over and sessions that were left, tells so, and makes the file smaller', async () => {
+test('P-1: prune removes expired records and abandoned sessions, reports them and shrinks the file', async () => {
   const path = join(await temporaryFolder(), 'store.db');
   const large = 'x'.repeat(10_000);
   await fill(path, (store) => {
@@ -150,7 +150,7 @@ test('P-1: prune removes what is over and sessions that were left, tells so, and
   expect(ids(path, 'owner')).toEqual([]);
 });
 
-test('P-1, X-4: an export hides the secrets of added servers, unless they are asked for', async () => {
+test('P-1, X-4: export hides the secrets of added servers unless a flag requests them', async () => {
   const path = join(await temporaryFolder(), 'store.db');
   const secret = 'hush-hush';
   const servers: Record<string, ServerConfig> = {
@@ -199,7 +199,7 @@ test('P-1, X-4: an export hides the secrets of added servers, unless they are as
   expect(theirs.map(({ record }) => record['config'])).toEqual(Object.values(servers));
 });
 
-test('P-1: which store it is: that of serve, that of stdio in this folder, or the one that is named', async () => {
+test('P-1: store commands use the store of serve, the one of stdio in this folder, or a named one', async () => {
   const home = await temporaryFolder();
   const cwd = join(home, 'project');
   await mkdir(cwd);
@@ -218,35 +218,38 @@ test('P-1: which store it is: that of serve, that of stdio in this folder, or th
   expect((await runCommand(['store', '--stdio'], { env, cwd: home })).code).toBe(1);
 });
 
-test.each(['show', 'prune', 'export'])('P-4: %s of what is no store says so and changes nothing', async (action) => {
-  const folder = await temporaryFolder();
-  const text = join(folder, 'notes.txt');
-  await writeFile(text, 'not a database');
-  const newer = join(folder, 'newer.db');
-  await fill(newer, (store) => store.put('session', session('s', 1000 * HOUR)));
-  const future = new Database(newer);
-  future.exec('PRAGMA user_version = 999');
-  future.close();
-  const before = ['newer.db', 'newer.db.lock', 'notes.txt'];
-  for (const [path, about] of [
-    [join(folder, 'nothing.db'), 'there is no such store'],
-    [join(folder, 'no', 'folder.db'), 'there is no such store'],
-    [join(text, 'below.db'), 'there is no such store'],
-    [':memory:', 'only in memory'],
-    [text, 'not a database'],
-    [newer, 'schema version 999'],
-  ] as const) {
-    const { code, stdout, stderr } = await runCommand(['store', action, '--store', path]);
-    expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain(path);
-    expect(stderr).toContain(about);
-  }
-  expect(ids(newer, 'sessions')).toEqual(['s']);
-  const parts = async (): Promise<string[]> => (await readdir(folder)).filter((name) => !/-(wal|shm)$/.test(name));
-  expect(await parts()).toEqual(before);
-});
+test.each(['show', 'prune', 'export'])(
+  'P-4: %s of a file that is no valid store reports it and changes nothing',
+  async (action) => {
+    const folder = await temporaryFolder();
+    const text = join(folder, 'notes.txt');
+    await writeFile(text, 'not a database');
+    const newer = join(folder, 'newer.db');
+    await fill(newer, (store) => store.put('session', session('s', 1000 * HOUR)));
+    const future = new Database(newer);
+    future.exec('PRAGMA user_version = 999');
+    future.close();
+    const before = ['newer.db', 'newer.db.lock', 'notes.txt'];
+    for (const [path, about] of [
+      [join(folder, 'nothing.db'), 'there is no such store'],
+      [join(folder, 'no', 'folder.db'), 'there is no such store'],
+      [join(text, 'below.db'), 'there is no such store'],
+      [':memory:', 'only in memory'],
+      [text, 'not a database'],
+      [newer, 'schema version 999'],
+    ] as const) {
+      const { code, stdout, stderr } = await runCommand(['store', action, '--store', path]);
+      expect({ code, stdout }, stderr).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain(path);
+      expect(stderr).toContain(about);
+    }
+    expect(ids(newer, 'sessions')).toEqual(['s']);
+    const parts = async (): Promise<string[]> => (await readdir(folder)).filter((name) => !/-(wal|shm)$/.test(name));
+    expect(await parts()).toEqual(before);
+  },
+);
 
-test('P-4: a store of an older version is shown and exported as it is', async () => {
+test('P-4: a store of an older version is shown and exported without a migration', async () => {
   const path = join(await temporaryFolder(), 'store.db');
   await fill(path, (store) => store.put('task', ended('old', 's', 0, HOUR)));
   const older = new Database(path);

@@ -7,7 +7,7 @@ import { runCommand } from '../../support/command.ts';
 import { startProgram } from '../../support/program.ts';
 import { begin, GENERATIONS } from './begun.ts';
 
-test.each(GENERATIONS)('C-3: tasks get and result of a task (%s)', async (_generation, start) => {
+test.each(GENERATIONS)('C-3: tasks get shows a task, and tasks result its result (%s)', async (_generation, start) => {
   const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
   const state = await runCommand(['tasks', 'get', ...task, '--json']);
   expect(JSON.parse(state.stdout)).toMatchObject({ taskId, status: 'working' });
@@ -22,7 +22,7 @@ test.each(GENERATIONS)('C-3: tasks get and result of a task (%s)', async (_gener
   expect(JSON.parse(json.stdout.join('\n'))).toMatchObject({ content: [{ type: 'text', text: 'kept' }] });
 });
 
-test.each(GENERATIONS)('C-3: tasks result answers what the task asks (%s)', async (_generation, start) => {
+test.each(GENERATIONS)('C-3: tasks result answers the questions of the task (%s)', async (_generation, start) => {
   const { task } = await begin(start, 'ask');
   const { code, stdout, stderr } = await runCommand(['tasks', 'result', ...task, '--answer', '{"name":"Ada"}']);
   expect(stderr).toContain('asks: What is your name?');
@@ -30,7 +30,7 @@ test.each(GENERATIONS)('C-3: tasks result answers what the task asks (%s)', asyn
 });
 
 test.each(GENERATIONS)(
-  'C-3: tasks cancel stops a task (%s); whoever waits for it hears so',
+  'C-3: tasks cancel cancels a task (%s), and a waiting command ends with exit code 4',
   async (_generation, start) => {
     const { server, task, taskId } = await begin(start, 'hold');
     const waiting = await startProgram(['tasks', 'watch', ...task]);
@@ -41,7 +41,7 @@ test.each(GENERATIONS)(
   },
 );
 
-test.each(GENERATIONS)('C-3: tasks watch tells of each change, then the result (%s)', async (_generation, start) => {
+test.each(GENERATIONS)('C-3: tasks watch prints each change, then the result (%s)', async (_generation, start) => {
   const { task } = await begin(start, 'slow', { ms: 2500, steps: 5, text: 'at last' });
   const { code, stdout, stderr } = await runCommand(['tasks', 'watch', ...task]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'at last' });
@@ -50,7 +50,7 @@ test.each(GENERATIONS)('C-3: tasks watch tells of each change, then the result (
 });
 
 test.each(GENERATIONS)(
-  'C-3, T-5: a task that ends as an error of its tool, or as one of the server (%s)',
+  'C-3, T-5: a task that ends with isError or with an error response has its own exit code (%s)',
   async (_generation, start) => {
     const failed = await begin(start, 'fail');
     expect(await runCommand(['tasks', 'result', ...failed.task])).toMatchObject({ code: 3, stdout: 'disk on fire' });
@@ -61,17 +61,20 @@ test.each(GENERATIONS)(
   },
 );
 
-test.each(GENERATIONS)('C-3: when the time to wait runs out, the task goes on (%s)', async (_generation, start) => {
-  const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
-  const { code, stderr } = await runCommand(['tasks', 'result', ...task, '--timeout', '500ms']);
-  expect(code).toBe(5);
-  expect(stderr).toContain('timed out after 500ms; the task continues');
-  expect(stderr).toContain(`tasks result ${server.url} ${taskId}`);
-  server.state.release();
-  expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
-});
+test.each(GENERATIONS)(
+  'C-3: --timeout of tasks result ends the wait, and the task continues (%s)',
+  async (_generation, start) => {
+    const { server, task, taskId } = await begin(start, 'hold', { text: 'kept' });
+    const { code, stderr } = await runCommand(['tasks', 'result', ...task, '--timeout', '500ms']);
+    expect(code).toBe(5);
+    expect(stderr).toContain('timed out after 500ms; the task continues');
+    expect(stderr).toContain(`tasks result ${server.url} ${taskId}`);
+    server.state.release();
+    expect(await runCommand(['tasks', 'result', ...task])).toMatchObject({ code: 0, stdout: 'kept' });
+  },
+);
 
-test('C-3: tasks list shows what the server tells of; one that tells of none says so', async () => {
+test('C-3: tasks list shows the tasks of a server, and reports a server without a task list', async () => {
   const { server, taskId, session } = await begin(startTasksV1Http, 'hold');
   const listed = await runCommand(['tasks', 'list', server.url, ...session]);
   expect(listed.code).toBe(0);
@@ -86,7 +89,7 @@ test('C-3: tasks list shows what the server tells of; one that tells of none say
   expect(refused.stderr).toContain('ask for one by its id');
 });
 
-test('C-3: a task that nobody knows, a server without tasks, and wrong usage', async () => {
+test('C-3: unknown tasks, servers without tasks and wrong usage are errors', async () => {
   const { url } = owned(await startTasksV2Http());
   for (const action of ['get', 'result', 'cancel']) {
     const { code, stderr } = await runCommand(['tasks', action, url, 'nobody-knows-it']);
@@ -107,7 +110,7 @@ test('C-3: a task that nobody knows, a server without tasks, and wrong usage', a
   }
 });
 
-test('C-3: a task that is not known may be one of another session, and who asks is told so', async () => {
+test('C-3: the error for an unknown task suggests --session', async () => {
   const { server, taskId, session, task } = await begin(startTasksV1Http, 'hold');
   for (const action of ['get', 'result', 'watch', 'cancel']) {
     const { code, stderr } = await runCommand(['tasks', action, server.url, 'other']);
@@ -126,7 +129,7 @@ test('C-3: a task that is not known may be one of another session, and who asks 
   expect((await runCommand(['tasks', 'get', modern.url, 'other'])).stderr).not.toContain('session');
 }, 40_000);
 
-test('C-3: the times of a task are shown with their unit', async () => {
+test('C-3: tasks get shows times with their unit', async () => {
   const { task } = await begin(startTasksV1Http, 'hold');
   const { stdout } = await runCommand(['tasks', 'get', ...task]);
   expect(stdout).toMatch(/^ttl +(?:no limit|\d+ ms(?: \(\S.*\))?)$/m);

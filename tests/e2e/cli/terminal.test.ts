@@ -9,7 +9,7 @@ import { owned } from '../../support/owned.ts';
 import { v1Stdio } from '../../support/servers.ts';
 import { programInTerminal } from '../../support/terminal.ts';
 
-test('C-3: on a terminal a line shows the tool, the time, a bar and the message of the server', async () => {
+test('C-3: on a terminal a line shows the tool, the time, a bar and the progress message', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'slow', 'ms=6000', 'steps=4']);
   await terminal.shows(/^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] slow \ds █{5}░{15} {2}25% step 1$/m);
@@ -20,7 +20,7 @@ test('C-3: on a terminal a line shows the tool, the time, a bar and the message 
   expect(screen.trim().split('\n')).toEqual(['done', '', '[exit 0]']);
 });
 
-test('C-3: a question is asked on the terminal, and what is typed there goes to the server', async () => {
+test('C-3: a question is asked on the terminal, and its answer goes to the server', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'ask_twice']);
   await terminal.shows('asks: What is your name?');
@@ -45,7 +45,7 @@ test('C-3: a question is asked on the terminal, and what is typed there goes to 
   expect(code).toBe(0);
 });
 
-test('C-3: a question can be declined, and Esc leads back from the fields, and then cancels', async () => {
+test('C-3: a question can be declined; Esc returns from the fields and then cancels', async () => {
   const { url } = owned(await startV1Http());
   const declining = await programInTerminal(['call', url, 'ask']);
   await declining.shows('● Answer');
@@ -67,7 +67,7 @@ test('C-3: a question can be declined, and Esc leads back from the fields, and t
   expect(code).toBe(0);
 });
 
-test('C-3: a question that is withdrawn closes its form, with a word about it', async () => {
+test('C-3: a withdrawn question closes its form with a message', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'withdraw', 'ms=3000']);
   await terminal.shows('● Answer');
@@ -80,7 +80,7 @@ test('C-3: a question that is withdrawn closes its form, with a word about it', 
   expect(code).toBe(0);
 });
 
-test('C-3: a question that went with the connection is not called withdrawn', async () => {
+test('C-3: a question that was lost with the connection is not reported as withdrawn', async () => {
   const server = owned(await startTasksV1Http());
   const terminal = await programInTerminal(['call', server.url, 'ask']);
   await terminal.shows('● Answer');
@@ -89,7 +89,7 @@ test('C-3: a question that went with the connection is not called withdrawn', as
   expect(screen).not.toContain('withdrew its question');
 });
 
-test('C-3: while the connection is lost the line says so, and no longer once it is back', async () => {
+test('C-3: the progress line shows a lost connection until it is restored', async () => {
   const server = owned(await startTasksV2Http());
   const terminal = await programInTerminal(['call', server.url, 'hold', 'text=kept']);
   await terminal.shows(/hold \ds/);
@@ -104,7 +104,7 @@ test('C-3: while the connection is lost the line says so, and no longer once it 
 });
 
 test.each(['a command', 'a URL'])(
-  'C-3: a question of a server (%s) that is gone is not called withdrawn',
+  'C-3: a question of a server (%s) that is gone is not reported as withdrawn',
   async (kind) => {
     const server = owned(await startV1Http());
     const { command, args } = v1Stdio();
@@ -122,7 +122,7 @@ test.each(['a command', 'a URL'])(
   },
 );
 
-test('C-3: started by hand on a terminal, the gateway says that it waits for a client', async () => {
+test('C-3: stdio started by hand on a terminal prints that it waits for a client', async () => {
   const terminal = await programInTerminal(['stdio', '--log-level', 'silent', '--store', ':memory:']);
   await terminal.shows(
     'meanwhile: this is an MCP server, waiting for a client on standard input; see meanwhile --help',
@@ -131,7 +131,7 @@ test('C-3: started by hand on a terminal, the gateway says that it waits for a c
   expect((await terminal.ended()).code).toBe(0);
 });
 
-test('C-3: a link is shown, opened with BROWSER when the person says so, and then confirmed', async () => {
+test('C-3: the URL of a question is shown, opened with BROWSER on request, and then confirmed', async () => {
   const { url } = owned(await startV1Http());
   const folder = await temporaryFolder();
   const browser = join(folder, 'browser.sh');
@@ -149,7 +149,7 @@ test('C-3: a link is shown, opened with BROWSER when the person says so, and the
   expect((await terminal.ended()).screen).toMatch(/^signed in$/m);
 });
 
-test('C-3: a link that is no web page cannot be opened', async () => {
+test('C-3: a URL that is not http or https cannot be opened', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'ask_url', 'url=file:///etc/passwd'], {
     env: { BROWSER: '/bin/false' },
@@ -161,7 +161,7 @@ test('C-3: a link that is no web page cannot be opened', async () => {
   expect((await terminal.ended()).screen).toMatch(/^declined$/m);
 });
 
-test('C-3: a request to a model is shown in full, answered in its place, or rejected', async () => {
+test('C-3: a sampling request is shown in full, and is answered or rejected', async () => {
   const { url } = owned(await startV1Http());
   const answering = await programInTerminal(['call', url, 'sample', 'prompt=Why?', '--json']);
   const shown = await answering.shows('● Write the response yourself');
@@ -185,7 +185,7 @@ test('C-3: a request to a model is shown in full, answered in its place, or reje
   expect(rejected.code).toBe(1);
 });
 
-test('C-3, X-4: what a server says cannot move the cursor or clear the screen', async () => {
+test('C-3, X-4: control characters of a server cannot move the cursor or clear the screen', async () => {
   const { url } = owned(await startV1Http());
   const nasty = JSON.stringify('\u001B[2J\u001B[Hgone\u0007\u001B]0;owned\u0007 really');
   const asked = await programInTerminal(['call', url, 'ask', `message:=${nasty}`]);
@@ -196,7 +196,7 @@ test('C-3, X-4: what a server says cannot move the cursor or clear the screen', 
   expect((await printed.ended()).screen.trim().split('\n')).toEqual(['gone really', '', '[exit 0]']);
 });
 
-test('C-3: with standard output elsewhere the questions are still on the terminal, the result where it belongs', async () => {
+test('C-3: with redirected standard output the questions appear on the terminal and the result in the file', async () => {
   const { url } = owned(await startV1Http());
   const file = join(await temporaryFolder(), 'result.txt');
   const terminal = await programInTerminal(['call', url, 'ask'], { redirect: `> '${file}'` });
@@ -209,7 +209,7 @@ test('C-3: with standard output elsewhere the questions are still on the termina
   expect(await readFile(file, 'utf8')).toBe('Hello Ada\n');
 });
 
-test('C-3: --answer is used first on a terminal too; one that does not fit leaves the question to the person', async () => {
+test('C-3: on a terminal --answer is used first, and an invalid one leaves the question to the person', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal([
     'call',
@@ -230,7 +230,7 @@ test('C-3: --answer is used first on a terminal too; one that does not fit leave
   expect((await terminal.ended()).screen).toContain('Hello Ada, 36');
 });
 
-test('C-3: NO_COLOR is respected, on the line, in the questions and in lists', async () => {
+test('C-3: NO_COLOR turns off colours in the progress line, questions and lists', async () => {
   const { url } = owned(await startV1Http());
   const hasColours = (screen: string): boolean =>
     screen.split('\u001B[').some((part, index) => index > 0 && /^[\d;]*[1-9][\d;]*m/.test(part));

@@ -9,7 +9,7 @@ import { QUICK_PROGRAM } from '../../support/servers.ts';
 
 const TAKEN_BACK = 'withdrew its question';
 
-test('C-3: a form that ends with the program is not said to be taken back by the server', async () => {
+test('C-3: a form that ends with a terminated program is not reported as withdrawn', async () => {
   const { url } = owned(await startV1Http());
   const pid = join(await temporaryFolder(), 'pid');
   const program = `sh -c 'echo $$ > ${pid}; exec ${process.execPath} ${QUICK_PROGRAM} call ${url} ask'`;
@@ -22,7 +22,7 @@ test('C-3: a form that ends with the program is not said to be taken back by the
   expect(code).toBe(130);
 });
 
-test('C-3: nor is one whose time runs out', async () => {
+test('C-3: a form that times out is not reported as withdrawn', async () => {
   const { url } = owned(await startV1Http());
   const terminal = await programInTerminal(['call', url, 'ask', '--timeout', '6s']);
   await terminal.shows('● Answer');

@@ -23,7 +23,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (l
 });
 `;
 
-test('C-3: a command that asks nobody is not held up by a server that asks', async () => {
+test('C-3: a command that cannot ask cancels a question of the server, and continues', async () => {
   const file = join(await temporaryFolder(), 'asking.cjs');
   await writeFile(file, ASKING);
   const { code, stdout } = await runCommand(['resources', `${process.execPath} ${file}`, 'x:y']);
@@ -31,7 +31,7 @@ test('C-3: a command that asks nobody is not held up by a server that asks', asy
   expect(code).toBe(0);
 });
 
-test('C-3: what may be secret in a command is not shown when it is used wrongly', async () => {
+test('C-3: the error of a failed command does not show its secrets', async () => {
   const file = join(await temporaryFolder(), 'asking.cjs');
   await writeFile(file, ASKING);
   const server = `KEY=hunter2 ${process.execPath} ${file} --token hunter3`;

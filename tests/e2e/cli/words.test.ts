@@ -13,8 +13,8 @@ import { listenRaw } from './raw-listener.ts';
 
 const TOKEN = '0123456789abcdef0123456789abcdef';
 
-describe('of a server that cannot be reached', () => {
-  test('C-3: the address is told beside the name, and the reason in words', async () => {
+describe('the error of a server that cannot be reached', () => {
+  test('C-3: contains its address, its name and the reason in words', async () => {
     const config = await configFile({ away: { url: 'http://127.0.0.1:1/sse' }, lost: { ...v1Stdio(), cwd: '/nope' } });
     const { stderr } = await runCommand(['tools', 'away', '--config', config]);
     expect(stderr).toContain(
@@ -25,7 +25,7 @@ describe('of a server that cannot be reached', () => {
     expect(stdout).toMatch(/the folder '\/nope' .* was not found\n {2}fix: create the folder, or correct "cwd"/);
   });
 
-  test('C-3: of an error page only the status and its name are printed', async () => {
+  test('C-3: contains only the status of an error page', async () => {
     const page = `<!DOCTYPE html>\n<title>Oops</title>\n${'<p>a secret line</p>\n'.repeat(50)}`;
     const { url } = await listenRaw(404, page);
     const { code, stderr } = await runCommand(['tools', url]);
@@ -40,7 +40,7 @@ describe('of a server that cannot be reached', () => {
     }
   });
 
-  test('C-3: what a gateway says about it is told alone, without advice for another server', async () => {
+  test('C-3: is that of the gateway, without advice for another server', async () => {
     const { url } = await httpGateway({ broken: { command: 'no-such-program' } });
     const broken = await runCommand(['tools', `${url}/broken`]);
     expect(broken).toMatchObject({ code: 1 });
@@ -51,7 +51,7 @@ describe('of a server that cannot be reached', () => {
     expect(unknown.stderr).toBe(`meanwhile: cannot reach ${url}/nix: no server 'nix'; known: broken; groups: all`);
   });
 
-  test('C-3: a wrong token gets other advice than none', async () => {
+  test('C-3: has different advice for a wrong token than for a missing one', async () => {
     const { url } = await httpGateway({}, { auth: { tokens: { me: TOKEN } } });
     const none = await runCommand(['tools', url]);
     expect(none.stderr).toContain(
@@ -64,7 +64,7 @@ describe('of a server that cannot be reached', () => {
     expect((await runCommand(['tools', url, '--header', `Authorization: Bearer ${TOKEN}`])).code).toBe(0);
   });
 
-  test('C-3, B-4: a program that ends is quoted with the error, and not with what follows it', async () => {
+  test('C-3, B-4: quotes the error of a program that exits', async () => {
     const file = join(await temporaryFolder(), 'dying.mjs');
     await writeFile(
       file,
@@ -77,13 +77,13 @@ describe('of a server that cannot be reached', () => {
     );
   });
 
-  test('C-3, B-4: what a program prints where messages belong is quoted', async () => {
+  test('C-3, B-4: quotes text that a program prints to standard output', async () => {
     const { stderr } = await runCommand(['tools', 'echo hello there']);
     expect(stderr).toContain('it printed to standard output, which is reserved for messages: "hello there"');
   });
 });
 
-test('O-1: help and version are commands, and each command of the gateway has a page of its own', async () => {
+test('O-1: help and version are commands, and serve, stdio and demo have their own help', async () => {
   const [flag, word] = [await runCommand(['--help']), await runCommand(['help'])];
   expect(word).toEqual(flag);
   expect(await runCommand(['version'])).toEqual(await runCommand(['--version']));
@@ -99,17 +99,17 @@ test('O-1: help and version are commands, and each command of the gateway has a 
 test.each([
   [['s', 't', '{"topic":"tea"}'], `give a JSON object with --args: --args '{"topic":"tea"}'`],
   [['npx', 'some-server', 'echo', 'text=x'], 'put the command in quotes: meanwhile call "npx some-server …" …'],
-])('C-3: a call as others want it is put right: %j', async (args, hint) => {
+])('C-3: a call in another syntax gets a hint to the right one: %j', async (args, hint) => {
   const { code, stderr } = await runCommand(['call', ...args]);
   expect(code).toBe(2);
   expect(stderr).toContain(hint);
 });
 
-describe('--timeout of a call tells what became of it', () => {
+describe('the error after --timeout of a call', () => {
   // Long enough for a busy machine to get the call to its server.
   const CALL = ['slow', 'ms=60000', '--timeout', '4s', '--json'];
 
-  test('C-3: it was cancelled', async () => {
+  test('C-3: says that the call was cancelled', async () => {
     const server = owned(await startV1Http());
     const { code, stdout } = await runCommand(['call', server.url, ...CALL]);
     expect(code).toBe(5);
@@ -117,7 +117,7 @@ describe('--timeout of a call tells what became of it', () => {
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true } });
   });
 
-  test('C-3: so was its task', async () => {
+  test('C-3: names the cancelled task', async () => {
     const server = owned(await startTasksV2Http());
     const { stdout } = await runCommand(['call', server.url, ...CALL]);
     const message = 'timed out after 4s; the call was cancelled';
@@ -125,7 +125,7 @@ describe('--timeout of a call tells what became of it', () => {
     expect(JSON.parse(stdout)).toEqual({ error: { code: 'timeout', message, confirmed: true, taskId } });
   });
 
-  test('C-3: where the end of the request is all that a server hears, it may go on', async () => {
+  test('C-3: says that the server may continue if it got no confirmed cancel', async () => {
     const server = owned(await startV2Http());
     const { code, stderr } = await runCommand(['call', server.url, ...CALL]);
     expect(code).toBe(5);
@@ -133,7 +133,7 @@ describe('--timeout of a call tells what became of it', () => {
   });
 });
 
-test('C-3: at a hub, which offers its tasks through tools, those are named', async () => {
+test('C-3: tasks commands at a hub suggest the hub tools', async () => {
   const { url } = await httpGateway({});
   const list = await runCommand(['tasks', 'list', url]);
   expect(list.code).toBe(1);

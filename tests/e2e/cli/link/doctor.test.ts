@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { realFile } from '../../../support/client-files.ts';
 import { newHome } from '../../../support/client-home.ts';
 
-test('L-1: doctor starts what the linked clients start, and says how to mend what does not', async () => {
+test('L-1: doctor checks the entry of each linked client and gives a fix for a broken one', async () => {
   const { run, write, read, home } = await newHome();
   await writeFile(join(home, 'meanwhile.json'), '{"mcpServers": {}, "meanwhile": {"store": ":memory:"}}');
   for (const client of ['claude-code', 'codex', 'cursor', 'zed'] as const) await write(client, realFile(client));

@@ -8,7 +8,7 @@ import { newHome } from '../../../support/client-home.ts';
 
 const VARIABLES = ['GITHUB_TOKEN', 'PERPLEXITY_KEY', 'MAPS_KEY', 'FIGMA_TOKEN', 'WEATHER_KEY', 'EVERYTHING_KEY'];
 
-test('L-1: import collects the servers of all clients in a config file that the gateway reads', async () => {
+test('L-1: import collects the servers of all clients into a config file that the gateway reads', async () => {
   const { run, write, home, read } = await newHome();
   for (const client of CLIENT_NAMES) await write(client, realFile(client));
   await run('link', 'cursor', 'codex', '--yes');
@@ -40,7 +40,7 @@ test('L-1: import collects the servers of all clients in a config file that the 
   expect(again.stdout).toContain("- github (Claude Code): it is the same as 'github' in the config file");
 });
 
-test('L-1: import extends a config file and keeps its comments; other servers of the same name are reported', async () => {
+test('L-1: import extends a config file, keeps its comments and reports conflicting names', async () => {
   const { run, write, home } = await newHome();
   const file = join(home, 'my.json');
   const text =
@@ -66,7 +66,7 @@ test('L-1: import extends a config file and keeps its comments; other servers of
   );
 });
 
-test('L-1: a file that is not understood is reported, and the servers of the others are imported', async () => {
+test('L-1: import reports a file that it cannot parse and imports the servers of the others', async () => {
   const { run, write, home, fileOf } = await newHome();
   await write('cursor', '{ "mcpServers": ');
   await write('zed', realFile('zed'));
@@ -82,7 +82,7 @@ test('L-1: a file that is not understood is reported, and the servers of the oth
   expect(await readFile(join(home, 'meanwhile.json'), 'utf8')).toBe('[1]');
 });
 
-test('L-1: arguments that may be secret are hidden, and nothing is written without a yes', async () => {
+test('L-1: import hides arguments that may be secret, and writes nothing without confirmation', async () => {
   const { run, write, home } = await newHome();
   const args = [
     '--api-key',

@@ -14,7 +14,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return all.filter((name) => !name.startsWith('.local')).toSorted();
 }
 
-test('L-1: link and unlink leave the file of every client as it was, byte for byte', async () => {
+test('L-1: link and then unlink leave the file of every client unchanged, byte for byte', async () => {
   const kinds = [...new Set(SAMPLES.map(({ what }) => what))];
   for (const what of kinds) {
     const { run, write, read, home } = await newHome();
@@ -43,7 +43,7 @@ test('L-1: files and folders that link makes are private, and unlink removes the
   expect(await filesIn(home)).toEqual([]);
 });
 
-test('L-1: without names the clients of the machine are linked, each at the endpoint that suits it', async () => {
+test('L-1: without names, link links the clients found on the machine, each at the endpoint that suits it', async () => {
   const { run, write, entryOf, home } = await newHome();
   const none = await run('link', '--yes');
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('no MCP client was found') as string });
@@ -69,7 +69,7 @@ test('L-1: without names the clients of the machine are linked, each at the endp
   expect(await entryOf('claude-code')).toBeUndefined();
 });
 
-test('L-1: a running gateway is linked by its address; secrets are not shown', async () => {
+test('L-1: link --url links a running gateway by its address and does not print secrets', async () => {
   const { run, write, entryOf } = await newHome();
   await write('cursor', realFile('cursor'));
   const token = ['--header', 'Authorization: Bearer top-secret'];
@@ -97,7 +97,7 @@ test('L-1: a running gateway is linked by its address; secrets are not shown', a
   expect((await run('unlink', '--yes')).stdout).not.toMatch(/top-secret|sk-cursor/);
 });
 
-test('L-1: without a terminal and without --yes nothing is changed', async () => {
+test('L-1: without a terminal and --yes, link changes nothing', async () => {
   const { run, write, read } = await newHome();
   await write('cursor', realFile('cursor'));
   const { code, stdout, stderr } = await run('link');
@@ -109,7 +109,7 @@ test('L-1: without a terminal and without --yes nothing is changed', async () =>
   expect(await read('cursor')).toBe(realFile('cursor'));
 });
 
-test('L-1: on a terminal the change is made only after a yes', async () => {
+test('L-1: on a terminal, link makes the change only after confirmation', async () => {
   const { home, write, read } = await newHome();
   await write('cursor', realFile('cursor'));
   const refused = await programInTerminal(['link', 'cursor'], { env: { HOME: home }, cwd: home });
@@ -124,7 +124,7 @@ test('L-1: on a terminal the change is made only after a yes', async () => {
   expect(await read('cursor')).toContain('"meanwhile"');
 });
 
-test('L-1: a file that was changed since loses only the entry', async () => {
+test('L-1: unlink removes only the entry from a file that was changed after link', async () => {
   const { run, write, read, home } = await newHome();
   for (const client of CLIENT_NAMES) await write(client, realFile(client));
   await run('link', '--yes');
@@ -139,7 +139,7 @@ test('L-1: a file that was changed since loses only the entry', async () => {
   expect((await run('unlink')).stdout).toBe('no client is linked');
 });
 
-test('L-1: a file that was linked twice, and changed in between, has no entry after one unlink', async () => {
+test('L-1: one unlink removes the entry of a file that was linked twice and changed in between', async () => {
   const { run, write, read } = await newHome();
   await write('claude-code', realFile('claude-code'));
   await run('link', 'claude-code', '--yes');
@@ -149,7 +149,7 @@ test('L-1: a file that was linked twice, and changed in between, has no entry af
   expect(await read('claude-code')).toBe(realFile('claude-code').replace('184', '185'));
 });
 
-test('L-1: a file that link made goes also if its client has written it anew since', async () => {
+test('L-1: unlink removes a file that link created, also after its client rewrote it', async () => {
   const { run, write, read, home } = await newHome();
   await run('link', 'cursor', 'codex', '--yes');
   await write('cursor', JSON.stringify(JSON.parse(await read('cursor'))));
@@ -158,7 +158,7 @@ test('L-1: a file that link made goes also if its client has written it anew sin
   expect(await filesIn(home)).toEqual([]);
 });
 
-test('L-1: linked again, an entry keeps what was added to it', async () => {
+test('L-1: linking again keeps fields that were added to the entry', async () => {
   const { run, write, read, entryOf } = await newHome();
   await run('link', 'codex', 'gemini', '--yes');
   await write('codex', `${await read('codex')}startup_timeout_sec = 20\n`);
@@ -169,7 +169,7 @@ test('L-1: linked again, an entry keeps what was added to it', async () => {
   expect(await entryOf('gemini')).toMatchObject({ args: [QUICK_PROGRAM, 'stdio', '--all'], trust: true });
 });
 
-test('L-1: a change that fails leaves no link; a file that is missing is not forgotten', async () => {
+test('L-1: a failed link is not recorded, and a link whose file is missing stays recorded', async () => {
   const { run, write, fileOf } = await newHome();
   await chmod(await write('cursor', realFile('cursor')), 0o444);
   const { code, stderr } = await run('link', 'cursor', '--yes');
@@ -187,7 +187,7 @@ test('L-1: a change that fails leaves no link; a file that is missing is not for
   expect((await run('unlink', '--yes')).stdout).toContain('✓ Zed is no longer linked');
 });
 
-test('L-1: an entry of that name that was there before comes back', async () => {
+test('L-1: unlink restores an entry of the same name from before', async () => {
   const { run, write, read, entryOf } = await newHome();
   const own = { command: 'node', args: ['/my/own/cli.js'] };
   const text = JSON.stringify({ mcpServers: { meanwhile: own } }, undefined, 4);
@@ -200,7 +200,7 @@ test('L-1: an entry of that name that was there before comes back', async () => 
   expect(await entryOf('cursor')).toEqual(own);
 });
 
-test('L-1: an entry that was written by hand goes only if its client is named', async () => {
+test('L-1: unlink removes a handwritten entry only if its client is named', async () => {
   const { run, write, read, entryOf } = await newHome();
   const text = '{"mcpServers":{"meanwhile":{"command":"mine"}}}';
   await write('cursor', text);
@@ -210,7 +210,7 @@ test('L-1: an entry that was written by hand goes only if its client is named', 
   expect(await entryOf('cursor')).toBeUndefined();
 });
 
-test('L-1: links stay links, and permissions stay', async () => {
+test('L-1: link and unlink keep symbolic links and file permissions', async () => {
   const { run, write, home, fileOf } = await newHome();
   const file = await write('zed', realFile('zed'));
   const dotfile = join(home, 'dotfiles.json');
@@ -225,7 +225,7 @@ test('L-1: links stay links, and permissions stay', async () => {
   expect(await readFile(dotfile, 'utf8')).toBe(realFile('zed'));
 });
 
-test('L-1: a file that is not understood is left as it is and reported; the others are linked', async () => {
+test('L-1: link leaves a file that it cannot parse unchanged, reports it and links the other clients', async () => {
   for (const { client, text, problem } of NOT_UNDERSTOOD) {
     const { run, write, read, entryOf, fileOf } = await newHome();
     await write(client, text);

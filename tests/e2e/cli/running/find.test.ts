@@ -32,7 +32,7 @@ function listening({ stderr }: Program): string | undefined {
 
 const NOT_RUNNING = /no gateway is running for this user on this machine; start one with meanwhile serve/;
 
-test('W-1, W-7: the gateway of the same user is found by its store, wherever it listens, until it stops', async () => {
+test('W-1, W-7: commands find the gateway of the same user by its store, on any port, while it runs', async () => {
   const env = { HOME: await temporaryFolder() };
   const none = await runCommand(['console', '--print'], { env });
   expect(none.code).toBe(1);
@@ -55,7 +55,7 @@ test('W-1, W-7: the gateway of the same user is found by its store, wherever it 
   expect((await runCommand(['inbox'], { env })).stderr).toMatch(NOT_RUNNING);
 });
 
-test('W-1: a file that a killed gateway has left is recognized', async () => {
+test('W-1: commands ignore the launch file of a killed gateway', async () => {
   const env = { HOME: await temporaryFolder() };
   const { program } = await serve(['--port', '0'], env);
   program.child.kill('SIGKILL');
@@ -67,7 +67,7 @@ test('W-1: a file that a killed gateway has left is recognized', async () => {
   expect(stderr).toMatch(NOT_RUNNING);
 });
 
-test('W-1: a store in memory is found by the address, in the config file or given', async () => {
+test('W-1: a gateway with a store in memory is found by its address, from the config file or an argument', async () => {
   const env = { HOME: await temporaryFolder() };
   const port = portToReturnTo();
   const config = await configFile({}, { port });
@@ -76,7 +76,7 @@ test('W-1: a store in memory is found by the address, in the config file or give
   expect((await runCommand(['status', `127.0.0.1:${port}`, '--store', ':memory:'], { env })).code).toBe(0);
 });
 
-test('W-7: a token of the config file opens a gateway that has left no key', async () => {
+test('W-7: a token of the config file opens a gateway that has no launch file', async () => {
   const port = portToReturnTo();
   const settings = { port, auth: { tokens: { ann: 'the-token-of-ann-here' } } };
   await httpGateway({}, settings);
@@ -89,7 +89,7 @@ test('W-7: a token of the config file opens a gateway that has left no key', asy
   expect(link.stderr).toBe('Sign in there with your token.');
 });
 
-test('W-1: the browser is opened with the link; a browser that cannot be started is no failure', async () => {
+test('W-1: console opens the browser with the link; a browser that does not start is no failure', async () => {
   const { url, console } = await httpGateway({});
   const folder = await temporaryFolder();
   const [browser, opened] = [join(folder, 'browser.sh'), join(folder, 'opened')];
@@ -103,7 +103,7 @@ test('W-1: the browser is opened with the link; a browser that cannot be started
   expect(failing.stderr).toContain('The browser could not be opened (');
 });
 
-test('W-10: what is wrong is said with a fix', async () => {
+test('W-10: errors name a fix', async () => {
   const port = portToReturnTo();
   const away = await runCommand(['status', '--url', `http://127.0.0.1:${port}`, '--token', 'x']);
   expect(away.code).toBe(1);
@@ -121,7 +121,7 @@ test('W-10: what is wrong is said with a fix', async () => {
   }
 });
 
-test('W-2, W-3: a gateway without a history says so', async () => {
+test('W-2, W-3: commands report a gateway without a history', async () => {
   const { url, console } = await httpGateway({}, { history: { keepMs: 0 } });
   const flags = ['--url', url, '--token', console.key];
   for (const command of ['inbox', 'watch']) {

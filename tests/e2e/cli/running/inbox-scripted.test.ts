@@ -13,7 +13,7 @@ async function withQuestions(...questions: ReturnType<typeof formQuestion>[]): P
   return api;
 }
 
-test('W-2: an answer that the gateway refuses is asked for again at the field, with what was entered', async () => {
+test('W-2: inbox asks again for a field that the gateway refused, with the entered values', async () => {
   const question = formQuestion('q1', NAME_AND_AGE);
   const api = await withQuestions(question);
   const error = { code: 'invalid_answer', message: 'the answer is invalid', fields: { age: 'nobody is that old' } };
@@ -49,7 +49,7 @@ test('W-2: an answer that the gateway refuses is asked for again at the field, w
   ]);
 });
 
-test('W-2: an answer is not lost with the connection: it can be sent again', async () => {
+test('W-2: inbox can send an answer again after the connection failed', async () => {
   const question = formQuestion('q1', { name: { type: 'string', title: 'Name' } });
   const api = await withQuestions(question);
   api.script('POST questions/q1/answer', 'drop', { body: { ...question, status: 'accepted' } });
@@ -70,7 +70,7 @@ test('W-2: an answer is not lost with the connection: it can be sent again', asy
   });
 });
 
-test('W-2: somebody else is first: the form closes and says who it was', async () => {
+test('W-2: the form closes and names the person who answered first', async () => {
   const question = formQuestion('q1', { name: { type: 'string', title: 'Name' } });
   const api = await withQuestions(question);
   const terminal = await programInTerminal(['inbox', ...api.flags]);
@@ -85,7 +85,7 @@ test('W-2: somebody else is first: the form closes and says who it was', async (
   expect(code).toBe(0);
 });
 
-test('W-2: an answer that comes too late says who was first', async () => {
+test('W-2: a late answer names the person who answered first', async () => {
   const question = formQuestion('q1', {});
   const api = await withQuestions(question);
   const answeredBy = { principal: 'bob', via: 'client' };
@@ -104,7 +104,7 @@ test('W-2: an answer that comes too late says who was first', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'refused', question: { status: 'declined' } } });
 });
 
-test('W-2: what the gateway refuses of --answer is told by field, with exit code 2', async () => {
+test('W-2: a refused --answer is reported by field, with exit code 2', async () => {
   const api = await withQuestions(formQuestion('q1', NAME_AND_AGE));
   const error = { code: 'invalid_answer', message: 'the answer is invalid', fields: { age: 'nobody is that old' } };
   api.reply('POST questions/q1/answer', { error }, 422);
@@ -113,7 +113,7 @@ test('W-2: what the gateway refuses of --answer is told by field, with exit code
   expect(stderr).toBe('meanwhile: the answer is invalid\n  age: nobody is that old');
 });
 
-test('W-2: of several questions the person chooses, and Esc leaves them open', async () => {
+test('W-2: with several questions the person chooses one, and Esc leaves them open', async () => {
   const old = { createdAt: Date.now() - 600_000 };
   const api = await withQuestions(formQuestion('q1', {}), formQuestion('q2', {}, old));
   const terminal = await programInTerminal(['inbox', ...api.flags]);
@@ -128,7 +128,7 @@ test('W-2: of several questions the person chooses, and Esc leaves them open', a
   expect(api.asked.filter(({ method }) => method === 'POST')).toEqual([]);
 });
 
-test('W-2, X-3: all pages are listed', async () => {
+test('W-2, X-3: inbox lists all pages', async () => {
   const api = await ScriptedApi.start();
   const [first, second] = [formQuestion('q1', {}), formQuestion('q2', {})];
   api.script('GET questions', { body: { items: [first], next: 'c1' } }, { body: { items: [second] } });
@@ -141,7 +141,7 @@ test('W-2, X-3: all pages are listed', async () => {
   ]);
 });
 
-test('W-2, W-6: --follow goes on where it was when the connection is lost', async () => {
+test('W-2, W-6: inbox --follow continues after a lost connection', async () => {
   const [first, second] = [formQuestion('q1', {}), formQuestion('q2', {})];
   const api = await withQuestions();
   for (const question of [first, second]) {
@@ -172,7 +172,7 @@ test('W-2, W-6: --follow goes on where it was when the connection is lost', asyn
   expect((await terminal.ended()).code).toBe(0);
 });
 
-test('X-4: what a server wrote cannot move the cursor or disguise itself', async () => {
+test('X-4: control characters of a server cannot move the cursor or disguise text', async () => {
   const evil = '\u001B[2J\u001B]0;title\u0007red\u202E';
   const properties = { [evil]: { type: 'string', title: evil, description: evil } };
   const api = await withQuestions(formQuestion('q1', properties, { message: evil, server: evil, program: evil }));

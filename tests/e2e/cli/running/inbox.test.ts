@@ -57,7 +57,7 @@ async function waiting(flags: readonly string[], count: number): Promise<Listed[
   );
 }
 
-test('W-2: without a terminal the questions are listed, oldest first; nothing is a result, too', async () => {
+test('W-2: without a terminal inbox lists the questions, oldest first, or says that there are none', async () => {
   const { ask, flags } = await asking();
   expect(await runCommand(['inbox', ...flags])).toEqual({ code: 0, stdout: '', stderr: 'there are no open questions' });
   await ask('ask', { message: 'Who is first?' });
@@ -71,7 +71,7 @@ test('W-2: without a terminal the questions are listed, oldest first; nothing is
   expect((await listed(flags)).map(({ message }) => message)).toEqual(['Who is first?', 'Who is second?']);
 });
 
-test('W-2: --answer answers one question; whoever comes later is told who was first', async () => {
+test('W-2: --answer answers one question; a later answer names the person who was first', async () => {
   const { ask, result, flags } = await asking();
   const task = await ask('ask');
   const [question] = await waiting(flags, 1);
@@ -92,7 +92,7 @@ test('W-2: --answer answers one question; whoever comes later is told who was fi
   }
 });
 
-test('W-2: without a terminal and an answer, the question tells what to add', async () => {
+test('W-2: without a terminal or --answer, inbox shows the question and a hint to --answer', async () => {
   const { ask, flags } = await asking();
   await ask('ask');
   const [question] = await waiting(flags, 1);
@@ -106,7 +106,7 @@ test('W-2: without a terminal and an answer, the question tells what to add', as
   expect(unknown.stderr).toContain('meanwhile inbox lists the open questions');
 });
 
-test('W-2: on a terminal a form, a sampling request and a link are answered one after the other', async () => {
+test('W-2: on a terminal inbox answers a form, a sampling request and a link one after the other', async () => {
   const { ask, result, flags } = await asking();
   const form = await ask('ask');
   const folder = await temporaryFolder();
@@ -185,7 +185,7 @@ test('W-2: Esc leaves the question open, Decline does not', async () => {
   expect(await listed(flags)).toEqual([]);
 });
 
-test('W-7: a token sees what belongs to its name, and an operator everything', async () => {
+test('W-7: inbox shows a token the questions of its principal, and an operator all questions', async () => {
   const tokens = { ann: 'the-token-of-ann-here', bob: 'the-token-of-bob-here', op: 'the-token-of-op-here!' };
   const server = owned(await startV1Http());
   const settings = { auth: { tokens, operators: ['op'] } };

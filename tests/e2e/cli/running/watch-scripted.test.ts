@@ -21,7 +21,7 @@ const call = (id: string, more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-test('W-3: on a terminal the screen follows calls and questions, through a loss of the connection, until q', async () => {
+test('W-3: on a terminal watch follows calls and questions, also after a lost connection, until q', async () => {
   const api = await ScriptedApi.start();
   const terminal = await programInTerminal(['watch', ...api.flags], { prefix: 'echo earlier;' });
   await terminal.shows('no open questions');
@@ -54,7 +54,7 @@ test('W-3: on a terminal the screen follows calls and questions, through a loss 
   expect(screen).not.toContain('q quits');
 });
 
-test('W-3: the screen never has more lines than the terminal', async () => {
+test('W-3: the screen of watch never exceeds the height of the terminal', async () => {
   const api = await ScriptedApi.start();
   const many = Array.from({ length: 60 }, (_, index) => call(`c${index}`, { startedAt: 1000 + index }));
   api.reply('GET calls', { items: many });
@@ -72,7 +72,7 @@ test('W-3: the screen never has more lines than the terminal', async () => {
   expect(shown.screen.split('[exit')[0]?.trimEnd().split('\n').length).toBeLessThan(24);
 });
 
-test('W-3: without a terminal each change is a line; with --json a document', async () => {
+test('W-3: without a terminal watch prints each change as a line, with --json as a document', async () => {
   const api = await ScriptedApi.start();
   const plain = await startProgram(['watch', ...api.flags]);
   const json = await startProgram(['watch', '--json', ...api.flags]);
@@ -107,7 +107,7 @@ test('W-3: without a terminal each change is a line; with --json a document', as
   expect(await json.exited).toBe(0);
 });
 
-test('W-3, W-5: status shows everything once, and as one document', async () => {
+test('W-3, W-5: status prints the state once, also as one JSON document', async () => {
   const api = await ScriptedApi.start();
   const [running, question] = [call('one'), formQuestion('q1', {})];
   api.script('GET calls', { body: { items: [running] } }, { body: { items: [] } });

@@ -15,7 +15,7 @@ async function watched() {
   return { hub, flags: ['--url', url, '--token', console.key] };
 }
 
-test('W-3, W-6: the screen follows a slow call from its begin to its end', async () => {
+test('W-3, W-6: watch follows a slow call from its start to its end', async () => {
   const { hub, flags } = await watched();
   const terminal = await programInTerminal(['watch', ...flags]);
   await terminal.shows('no running calls');
@@ -37,7 +37,7 @@ test('W-3, W-6: the screen follows a slow call from its begin to its end', async
   expect((await terminal.ended()).code).toBe(0);
 });
 
-test('W-3, W-6: screen and lines follow a question from its begin to its answer', async () => {
+test('W-3, W-6: watch follows a question from its start to its answer, on the screen and as lines', async () => {
   const { hub, flags } = await watched();
   const terminal = await programInTerminal(['watch', ...flags]);
   const lines = await startProgram(['watch', ...flags]);
