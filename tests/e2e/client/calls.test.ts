@@ -4,7 +4,7 @@ import { clientOf, errorOf, messagesOf, soon, text, unsigned } from './clients.t
 import { ALL, requestsTo, WITH_TASKS, WITHOUT_TASKS } from './servers.ts';
 
 test.each(WITH_TASKS)(
-  'C-1: a call as a task tells taskCreated, then taskStatus, then the result ($tasks, $door)',
+  'C-1: a call as a task reports taskCreated, then taskStatus, then the result ($tasks, $door)',
   async ({ start }) => {
     const { client, of, names } = clientOf((await start()).config);
     const stream = client.callToolStream('slow', { ms: 300, steps: 3, text: 'there' });
@@ -52,7 +52,7 @@ test.each(WITH_TASKS)(
   },
 );
 
-test.each(ALL)('C-1: a call without a task has only its result ($tasks, $era, $door)', async ({ start }) => {
+test.each(ALL)('C-1: a call without a task reports only its result ($tasks, $era, $door)', async ({ start }) => {
   const { client, names, of } = clientOf((await start()).config);
   const stream = client.callToolStream('echo', { text: 'hi' });
   const invocation = await stream;
@@ -64,15 +64,18 @@ test.each(ALL)('C-1: a call without a task has only its result ($tasks, $era, $d
   expect(client.getClientTasks()).toEqual([]);
 });
 
-test.each(WITHOUT_TASKS)('C-1: without tasks a slow call just takes its time ($era, $door)', async ({ start }) => {
-  const { client, names } = clientOf((await start()).config);
-  const { result } = await client.callToolStream('slow', { ms: 100, text: 'there' });
-  expect(unsigned(result)).toEqual(text('there'));
-  expect(names()).toEqual(['toolCallResultChange']);
-});
+test.each(WITHOUT_TASKS)(
+  'C-1: a slow call of a server without tasks ends with its result ($era, $door)',
+  async ({ start }) => {
+    const { client, names } = clientOf((await start()).config);
+    const { result } = await client.callToolStream('slow', { ms: 100, text: 'there' });
+    expect(unsigned(result)).toEqual(text('there'));
+    expect(names()).toEqual(['toolCallResultChange']);
+  },
+);
 
 test.each(WITH_TASKS)(
-  'C-1: callTool makes no task of a tool that may run as one ($tasks, $door)',
+  'C-1: callTool makes no task of a tool with optional task support ($tasks, $door)',
   async ({ start }) => {
     const server = await start();
     const { client, names } = clientOf(server.config);
@@ -90,7 +93,7 @@ test.each(WITH_TASKS)(
 const CORE = WITH_TASKS.filter(({ tasks }) => tasks === '2025-11-25');
 const EXTENSION = WITH_TASKS.filter(({ tasks }) => tasks === '2026-07-28');
 
-test.each(CORE)('C-1: callTool refuses a tool that only runs as a task ($door)', async ({ start }) => {
+test.each(CORE)('C-1: callTool refuses a tool with required task support ($door)', async ({ start }) => {
   const server = await start();
   const { client } = clientOf(server.config);
   const error = await errorOf(client.callTool('required'));
@@ -100,19 +103,25 @@ test.each(CORE)('C-1: callTool refuses a tool that only runs as a task ($door)',
   expect(await requestsTo(server, 'tools/call')).toEqual([]);
 });
 
-test.each(EXTENSION)('C-1: with the extension it is the server that insists on a task ($door)', async ({ start }) => {
-  const { client } = clientOf((await start()).config);
-  expect(await errorOf(client.callTool('required'))).toMatchObject({ kind: 'error', code: -32_021 });
-});
+test.each(EXTENSION)(
+  'C-1: in the tasks extension the server refuses callTool for a tool that requires a task ($door)',
+  async ({ start }) => {
+    const { client } = clientOf((await start()).config);
+    expect(await errorOf(client.callTool('required'))).toMatchObject({ kind: 'error', code: -32_021 });
+  },
+);
 
-test.each(WITH_TASKS)('C-1: callToolStream runs it as the task that it must be ($tasks, $door)', async ({ start }) => {
-  const { client, of } = clientOf((await start()).config);
-  const { result, taskId } = await client.callToolStream('required', { text: 'as it must' });
-  expect(result).toEqual(text('as it must'));
-  expect(of('taskCreated')).toMatchObject([{ taskId }]);
-});
+test.each(WITH_TASKS)(
+  'C-1: callToolStream runs a tool with required task support as a task ($tasks, $door)',
+  async ({ start }) => {
+    const { client, of } = clientOf((await start()).config);
+    const { result, taskId } = await client.callToolStream('required', { text: 'as it must' });
+    expect(result).toEqual(text('as it must'));
+    expect(of('taskCreated')).toMatchObject([{ taskId }]);
+  },
+);
 
-test.each(CORE)('C-1: the tools say themselves how they may be called ($door)', async ({ start }) => {
+test.each(CORE)('C-1: listTools returns the task support of each tool ($door)', async ({ start }) => {
   const { client } = clientOf((await start()).config);
   const tools = await client.listTools();
   const support = new Map(tools.map(({ name, execution }) => [name, execution?.taskSupport ?? 'forbidden']));
@@ -121,59 +130,71 @@ test.each(CORE)('C-1: the tools say themselves how they may be called ($door)', 
   expect(support.get('echo')).toBe('forbidden');
 });
 
-test.each(WITH_TASKS)('C-1: metadata and the wanted time to live arrive ($tasks, $door)', async ({ start, tasks }) => {
-  const server = await start();
-  const { client } = clientOf(server.config);
-  const general = { 'vendor.example/who': 'me', 'vendor.example/why': 'because' };
-  const special = { 'vendor.example/why': 'this tool' };
-  const streamed = await client.callToolStream('slow', { ms: 1 }, general, special, { taskTtlMs: 77_000 });
-  const called = await client.callTool('echo', { text: 'hi' }, general, special);
-  const metadata = { ...general, ...special };
-  expect(streamed.metadata).toEqual(metadata);
-  expect(called.metadata).toEqual(metadata);
-  const sent = await requestsTo(server, 'tools/call');
-  expect(sent.map(({ params }) => params?.['_meta'])).toMatchObject([metadata, metadata]);
-  if (tasks === '2025-11-25') expect(sent[0]?.params?.['task']).toEqual({ ttl: 77_000 });
-});
+test.each(WITH_TASKS)(
+  'C-1: metadata and the requested TTL reach the server ($tasks, $door)',
+  async ({ start, tasks }) => {
+    const server = await start();
+    const { client } = clientOf(server.config);
+    const general = { 'vendor.example/who': 'me', 'vendor.example/why': 'because' };
+    const special = { 'vendor.example/why': 'this tool' };
+    const streamed = await client.callToolStream('slow', { ms: 1 }, general, special, { taskTtlMs: 77_000 });
+    const called = await client.callTool('echo', { text: 'hi' }, general, special);
+    const metadata = { ...general, ...special };
+    expect(streamed.metadata).toEqual(metadata);
+    expect(called.metadata).toEqual(metadata);
+    const sent = await requestsTo(server, 'tools/call');
+    expect(sent.map(({ params }) => params?.['_meta'])).toMatchObject([metadata, metadata]);
+    if (tasks === '2025-11-25') expect(sent[0]?.params?.['task']).toEqual({ ttl: 77_000 });
+  },
+);
 
-test.each(ALL)('C-1: a result comes as the server gave it ($tasks, $era, $door)', async ({ start, tasks, era }) => {
-  const { client } = clientOf((await start()).config);
-  const { result } = await client.callToolStream('rich');
-  const { content, ...rest } = richResult();
-  const { vendorKey: _vendorKey, ...known } = { vendorKey: '', ...content[0] };
-  // A server of the v2 SDK drops what its schemas do not know, unless it has tasks to return.
-  const first = era === 'modern' && tasks === 'none' ? known : content[0];
-  expect(unsigned(result)).toEqual({ ...rest, content: [first, ...content.slice(1)] });
-});
+test.each(ALL)(
+  'C-1: a result is the same as the server sent it ($tasks, $era, $door)',
+  async ({ start, tasks, era }) => {
+    const { client } = clientOf((await start()).config);
+    const { result } = await client.callToolStream('rich');
+    const { content, ...rest } = richResult();
+    const { vendorKey: _vendorKey, ...known } = { vendorKey: '', ...content[0] };
+    // A server of the v2 SDK drops what its schemas do not know, unless it has tasks to return.
+    const first = era === 'modern' && tasks === 'none' ? known : content[0];
+    expect(unsigned(result)).toEqual({ ...rest, content: [first, ...content.slice(1)] });
+  },
+);
 
-test.each(ALL)('C-1, T-5: a result with isError is completed ($tasks, $era, $door)', async ({ start, tasks }) => {
-  const { client, of } = clientOf((await start()).config);
-  const result = { ...text('disk on fire'), isError: true };
-  const invocation = await client.callToolStream('fail');
-  expect(invocation).toMatchObject({ result, success: false });
-  expect(invocation).not.toHaveProperty('error');
-  expect(await client.callTool('fail')).toMatchObject({ result, success: false });
-  expect(of('taskFailed')).toEqual([]);
-  expect(of('taskCompleted')).toEqual(tasks === 'none' ? [] : [{ taskId: invocation.taskId, result }]);
-  expect(of('toolCallResultChange')).toMatchObject([{ result }, { result }]);
-});
+test.each(ALL)(
+  'C-1, T-5: a result with isError completes the call with success false ($tasks, $era, $door)',
+  async ({ start, tasks }) => {
+    const { client, of } = clientOf((await start()).config);
+    const result = { ...text('disk on fire'), isError: true };
+    const invocation = await client.callToolStream('fail');
+    expect(invocation).toMatchObject({ result, success: false });
+    expect(invocation).not.toHaveProperty('error');
+    expect(await client.callTool('fail')).toMatchObject({ result, success: false });
+    expect(of('taskFailed')).toEqual([]);
+    expect(of('taskCompleted')).toEqual(tasks === 'none' ? [] : [{ taskId: invocation.taskId, result }]);
+    expect(of('toolCallResultChange')).toMatchObject([{ result }, { result }]);
+  },
+);
 
-test.each(ALL)('C-1, T-5: a failed call carries the server’s error ($tasks, $era, $door)', async ({ start, tasks }) => {
-  const { client, of } = clientOf((await start()).config);
-  const message = expect.stringContaining('quota used up') as unknown;
-  const expected = { kind: 'error', code: -32_011, data: { retryAfter: 7 }, message };
-  const error = await errorOf(client.callToolStream('rpc_error'));
-  expect(error).toMatchObject(expected);
-  expect(of('toolCallResultChange')).toMatchObject([
-    { toolName: 'rpc_error', result: null, success: false, error: message },
-  ]);
-  expect(of('taskCompleted')).toEqual([]);
-  const taskId = of('taskCreated')[0]?.taskId;
-  expect(of('taskFailed')).toEqual(tasks === 'none' ? [] : [{ taskId, error }]);
-  if (tasks !== 'none') expect(client.getClientTasks()).toMatchObject([{ taskId, status: 'failed' }]);
-});
+test.each(ALL)(
+  'C-1, T-5: a failed call has the error of the server ($tasks, $era, $door)',
+  async ({ start, tasks }) => {
+    const { client, of } = clientOf((await start()).config);
+    const message = expect.stringContaining('quota used up') as unknown;
+    const expected = { kind: 'error', code: -32_011, data: { retryAfter: 7 }, message };
+    const error = await errorOf(client.callToolStream('rpc_error'));
+    expect(error).toMatchObject(expected);
+    expect(of('toolCallResultChange')).toMatchObject([
+      { toolName: 'rpc_error', result: null, success: false, error: message },
+    ]);
+    expect(of('taskCompleted')).toEqual([]);
+    const taskId = of('taskCreated')[0]?.taskId;
+    expect(of('taskFailed')).toEqual(tasks === 'none' ? [] : [{ taskId, error }]);
+    if (tasks !== 'none') expect(client.getClientTasks()).toMatchObject([{ taskId, status: 'failed' }]);
+  },
+);
 
-test.each(WITH_TASKS)('C-1: many calls at once keep apart ($tasks, $door)', async ({ start }) => {
+test.each(WITH_TASKS)('C-1: parallel calls keep their results and tasks apart ($tasks, $door)', async ({ start }) => {
   const { client, of } = clientOf((await start()).config);
   const names = Array.from({ length: 8 }, (_, index) => `call ${index}`);
   const streams = names.map((name, index) => client.callToolStream('slow', { ms: 100 - index * 10, text: name }));

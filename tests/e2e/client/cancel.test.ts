@@ -25,7 +25,7 @@ test.each(ALL)('C-1: aborting the signal cancels the call on the server ($tasks,
   if ('called' in server) await soon(server.cancelled).toEqual(['slow:me']);
 });
 
-test('C-1: a call that is cancelled before it was sent does not run on at the server', async () => {
+test('C-1: a call that is cancelled before it was sent does not continue on the server', async () => {
   const { url, state } = owned(await startV1Http());
   for (let n = 1; n <= 5; n += 1) {
     const { client } = clientOf({ url });
@@ -42,7 +42,7 @@ test('C-1: a call that is cancelled before it was sent does not run on at the se
   await soon(running).toBe(0);
 });
 
-test.each(WITH_TASKS)('C-1: aborting the signal cancels the task by its name ($tasks, $door)', async ({ start }) => {
+test.each(WITH_TASKS)('C-1: aborting the signal cancels the task by its id ($tasks, $door)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf(server.config);
   const cancel = new AbortController();
@@ -67,7 +67,7 @@ const HELD = [
   { tasks: '2026-07-28', start: async () => owned(await startTasksV2Http()) },
 ];
 
-test.each(HELD)('C-1: a signal that was aborted before starts nothing ($tasks)', async ({ start }) => {
+test.each(HELD)('C-1: a signal that is already aborted starts no call ($tasks)', async ({ start }) => {
   const { url, state } = await start();
   const { client } = clientOf({ url });
   for (const name of ['hold', 'echo']) {
@@ -78,7 +78,7 @@ test.each(HELD)('C-1: a signal that was aborted before starts nothing ($tasks)',
   expect(requestsOf(state, 'tools/call')).toEqual([]);
 });
 
-test.each(HELD)('C-1: disconnecting right after a cancel still cancels ($tasks)', async ({ start }) => {
+test.each(HELD)('C-1: disconnecting right after a cancel still cancels the task ($tasks)', async ({ start }) => {
   const { url, state } = await start();
   const { client, of } = clientOf({ url });
   const cancel = new AbortController();
@@ -90,7 +90,7 @@ test.each(HELD)('C-1: disconnecting right after a cancel still cancels ($tasks)'
   expect(state.cancelled).toEqual(['hold:me']);
 });
 
-test.each(HELD)('C-1: whoever leaves the loop over a call has not cancelled it ($tasks)', async ({ start }) => {
+test.each(HELD)('C-1: leaving the loop over a call does not cancel it ($tasks)', async ({ start }) => {
   const { url, state } = await start();
   const { client } = clientOf({ url });
   const stream = client.callToolStream('hold', { text: 'kept' });

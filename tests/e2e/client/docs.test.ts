@@ -29,13 +29,13 @@ async function eventTypes(): Promise<string[][]> {
   return [...body.matchAll(/^ {2}(\w+): (.+);$/gm)].map(([, name = '', type = '']) => [name, type]);
 }
 
-test('C-1: the guide tells of each event, with its detail', async () => {
+test('C-1: the guide lists each event with its detail type', async () => {
   const told = table('event').map(([name, type]) => [name, type].map((cell) => cell?.replaceAll('`', '')));
   expect(told).toEqual(await eventTypes());
   expect(told.map(([name]) => name)).toEqual(EVENT_NAMES);
 });
 
-test('C-1: the guide tells of each kind of error', () => {
+test('C-1: the guide lists each kind of error', () => {
   const kinds: Record<FailureKind, true> = {
     error: true,
     unreachable: true,

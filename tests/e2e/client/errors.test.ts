@@ -42,14 +42,14 @@ const WAYS: Record<string, (client: TaskClient) => Promise<unknown>> = {
   listTasks: (client) => client.listTasks(),
 };
 
-test.each(Object.entries(WAYS))('C-1: %s says that the server cannot be reached', async (_name, use) => {
+test.each(Object.entries(WAYS))('C-1: %s reports an unreachable server', async (_name, use) => {
   const { client } = clientOf({ url: await deserted() });
   const error = await errorOf(use(client));
   expect(error).toMatchObject({ kind: 'unreachable', message: expect.stringContaining('ECONNREFUSED') as unknown });
   expect(error.name).toBe('TaskClientError');
 });
 
-test('C-1: a program that does not exist, or dies at once, cannot be reached', async () => {
+test('C-1: a program that does not exist or exits at once is unreachable', async () => {
   const missing = clientOf({ command: 'no-such-program-anywhere' });
   expect(await errorOf(missing.client.connect())).toMatchObject({
     kind: 'unreachable',
@@ -59,22 +59,25 @@ test('C-1: a program that does not exist, or dies at once, cannot be reached', a
   expect(await errorOf(dying.client.connect())).toMatchObject({ kind: 'unreachable' });
 });
 
-test.each(['callTool', 'callToolStream'] as const)('C-1: %s tells of a call that could not be made', async (name) => {
-  const { client, of } = clientOf({ url: await deserted() });
-  const error = await errorOf(client[name]('echo', { text: 'hi' }));
-  expect(of('toolCallResultChange')).toEqual([
-    {
-      toolName: 'echo',
-      params: { text: 'hi' },
-      result: null,
-      success: false,
-      error: error.message,
-      timestamp: expect.any(Date) as unknown,
-    },
-  ]);
-});
+test.each(['callTool', 'callToolStream'] as const)(
+  'C-1: %s emits an event for a call that could not be sent',
+  async (name) => {
+    const { client, of } = clientOf({ url: await deserted() });
+    const error = await errorOf(client[name]('echo', { text: 'hi' }));
+    expect(of('toolCallResultChange')).toEqual([
+      {
+        toolName: 'echo',
+        params: { text: 'hi' },
+        result: null,
+        success: false,
+        error: error.message,
+        timestamp: expect.any(Date) as unknown,
+      },
+    ]);
+  },
+);
 
-test('C-1: a server that never answers is given up after the time that it may take', async () => {
+test('C-1: connecting to a server that never answers times out', async () => {
   const { client } = clientOf({ url: await silent() }, { connectTimeoutMs: 200 });
   expect(await errorOf(client.connect())).toMatchObject({ kind: 'unreachable' });
 });
@@ -107,7 +110,7 @@ const CRASHING = [
   { door: 'stdio with tasks', config: async () => tasksV1Stdio() },
 ];
 
-test.each(CRASHING)('C-1: a server that dies in a call is lost ($door)', async ({ config }) => {
+test.each(CRASHING)('C-1: a server that crashes during a call is reported as lost ($door)', async ({ config }) => {
   const { client, of } = clientOf(await config());
   const error = await errorOf(client.callToolStream('crash'));
   expect(error).toMatchObject({ kind: 'lost' });
@@ -117,7 +120,7 @@ test.each(CRASHING)('C-1: a server that dies in a call is lost ($door)', async (
   await soon(() => client.callTool('echo', { text: 'again' }).then(({ success }) => success)).toBe(true);
 });
 
-test('C-1: a request that was not part of a call may be aborted', async () => {
+test('C-1: a request outside a call can be aborted', async () => {
   const { url } = owned(await startV1Http());
   const { client } = clientOf({ url });
   const cancel = new AbortController();
@@ -128,7 +131,7 @@ test('C-1: a request that was not part of a call may be aborted', async () => {
   expect(await asked).toMatchObject({ kind: 'cancelled' });
 });
 
-test('C-1: a call can be cancelled while the connection is being made', async () => {
+test('C-1: a call can be cancelled while the client connects', async () => {
   const { client } = clientOf({ url: await silent() });
   const cancel = new AbortController();
   const ended = errorOf(client.callToolStream('echo', {}, {}, {}, { signal: cancel.signal }));
@@ -136,7 +139,7 @@ test('C-1: a call can be cancelled while the connection is being made', async ()
   expect(await ended).toMatchObject({ kind: 'cancelled' });
 });
 
-test('C-1: what does not speak the protocol is told as such', async () => {
+test('C-1: a server that does not speak MCP gets an error that says so', async () => {
   const { url } = owned(await startLiarHttp('stranger'));
   const { client } = clientOf({ url });
   expect(await errorOf(client.connect())).toMatchObject({
@@ -145,7 +148,7 @@ test('C-1: what does not speak the protocol is told as such', async () => {
   });
 });
 
-test('C-1: an error that nobody looks at does no harm, and is told as an event', async () => {
+test('C-1: an error without a handler does no harm and is emitted as an event', async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', note);

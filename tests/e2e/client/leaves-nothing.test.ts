@@ -88,7 +88,7 @@ test.each(PROGRAMS)('C-1: a program that $deed and disconnects ends ($server, st
 });
 
 test.each([v1Stdio, tasksV1Stdio, tasksV2Stdio])(
-  'C-1: the server’s process is gone after disconnect',
+  'C-1: the process of the server ends with disconnect',
   async (config) => {
     const { client } = clientOf(config());
     const { result } = await client.callTool('pid');

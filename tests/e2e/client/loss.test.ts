@@ -24,7 +24,7 @@ const KEEPING = [
   },
 ];
 
-test.each(KEEPING)('C-1: the result of a task comes although its server was away ($tasks)', async ({ start }) => {
+test.each(KEEPING)('C-1: the result of a task arrives after the server was away ($tasks)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf({ url: server.url });
   const stream = client.callToolStream('hold', { text: 'kept' });
@@ -42,7 +42,7 @@ test.each(KEEPING)('C-1: the result of a task comes although its server was away
   expect(of('taskFailed')).toEqual([]);
 });
 
-test.each(KEEPING)('C-1: a question is asked and answered although its server was away ($tasks)', async ({ start }) => {
+test.each(KEEPING)('C-1: a question is asked and answered after the server was away ($tasks)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf({ url: server.url }, { elicitation: true });
   const seen: unknown[] = [];
@@ -64,7 +64,7 @@ test.each(KEEPING)('C-1: a question is asked and answered although its server wa
   expect(seen.every((status) => status === 'input_required')).toBe(true);
 });
 
-test.each(KEEPING)('C-1: broken sockets are no reason to lose anything ($tasks)', async ({ start }) => {
+test.each(KEEPING)('C-1: broken sockets lose no task ($tasks)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf({ url: server.url });
   const streams = ['one', 'two', 'three'].map((said) => client.callToolStream('hold', { text: said }));
@@ -79,7 +79,7 @@ test.each(KEEPING)('C-1: broken sockets are no reason to lose anything ($tasks)'
   expect(ended.map(({ result }) => result)).toEqual(['one', 'two', 'three'].map(text));
 });
 
-test.each(KEEPING)('C-1: a server that came back without its tasks ends the call ($tasks)', async ({ start }) => {
+test.each(KEEPING)('C-1: a call fails when its server returns without the task ($tasks)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf({ url: server.url });
   const ended = errorOf(client.callToolStream('hold'));
@@ -97,7 +97,7 @@ test.each(KEEPING)('C-1: a server that came back without its tasks ends the call
   expect(of('taskFailed')).toMatchObject([{ error }]);
 });
 
-test.each(KEEPING)('C-1: a server that does not come back is given up ($tasks)', async ({ start }) => {
+test.each(KEEPING)('C-1: a call fails when its server does not return ($tasks)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf({ url: server.url }, { reconnectAttempts: 1 });
   const ended = errorOf(client.callToolStream('hold'));

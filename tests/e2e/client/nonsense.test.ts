@@ -40,7 +40,7 @@ const WAYS: { name: string; use: (client: TaskClient) => Promise<unknown> }[] = 
 ];
 
 test.each(DOORS.flatMap((each) => WAYS.map((way) => ({ ...each, ...way }))))(
-  'C-1: $name tells as its own error that the answer was nonsense ($door)',
+  'C-1: $name reports an invalid response as a TaskClientError ($door)',
   async ({ start, use }) => {
     const { client } = clientOf((await start(NONSENSE)).config);
     const error = await errorOf(use(client));
@@ -49,20 +49,20 @@ test.each(DOORS.flatMap((each) => WAYS.map((way) => ({ ...each, ...way }))))(
   },
 );
 
-test.each(DOORS)('C-1: tools can be called whose list has no end ($door)', async ({ start }) => {
+test.each(DOORS)('C-1: tools can be called although the tool list is endless ($door)', async ({ start }) => {
   const { client } = clientOf((await start(NONSENSE)).config);
   expect((await client.callTool('work')).result).toEqual(text('done'));
   expect((await client.callToolStream('work')).result).toEqual(text('done'));
 });
 
-test('C-1: a task that the server forgot with its cancel is cancelled', async () => {
+test('C-1: a task that the server forgets with its cancel counts as cancelled', async () => {
   const server = await httpByHand(legacy({ 'tasks/get': (asker) => asker.fail(-32_602, 'Task not found') }));
   const { client, of } = clientOf(server.config);
   await client.cancelTask('t');
   expect(of('taskCancelled')).toMatchObject([{ taskId: 't' }]);
 });
 
-test.each([null, 'homework'])('C-1: a result may have a field of the name task: %j', async (task) => {
+test.each([null, 'homework'])('C-1: a result may have a field named task: %j', async (task) => {
   const result = { ...text('hello'), task };
   const program = await programByHand(
     legacy({
@@ -83,13 +83,13 @@ const ASKED_BACK = {
 test.each([
   ['resources/read', { uri: 'test:it' }],
   ['prompts/get', { name: 'it' }],
-])('C-1: questions in place of the result of %s are an error', async (method, params) => {
+])('C-1: input_required in response to %s is an error', async (method, params) => {
   const script = modern({ [method]: (asker) => asker.reply(ASKED_BACK) }, { resources: {}, prompts: {} });
   const { client } = clientOf((await httpByHand(script)).config, { elicitation: true });
   expect(await errorOf(client.request(method, params))).toMatchObject({ kind: 'error' });
 });
 
-test('C-1: a busy proxy does not end a task', async () => {
+test('C-1: a temporary HTTP 503 does not end a task', async () => {
   const server = await httpByHand(
     legacy({
       'tools/call': (asker) => asker.reply({ task: coreTask('working') }),
@@ -106,7 +106,7 @@ test('C-1: a busy proxy does not end a task', async () => {
 });
 
 test.each(DOORS)(
-  'C-1, H-3: what is asked in the course of another request is no question of the only task ($door)',
+  'C-1, H-3: a question during another request is not attributed to the only task ($door)',
   async ({ start }) => {
     const server = await start(
       legacy(

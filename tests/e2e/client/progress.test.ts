@@ -5,7 +5,7 @@ import { startSessionServer } from './session-server.ts';
 
 const STEPS = [1, 2, 3].map((progress) => ({ progress, total: 3, message: `step ${progress}` }));
 
-test.each(WITHOUT_TASKS)('C-1: progress of a call comes as an event ($era, $door)', async ({ start }) => {
+test.each(WITHOUT_TASKS)('C-1: progress of a call is emitted as an event ($era, $door)', async ({ start }) => {
   const { client, of } = clientOf((await start()).config);
   const { result } = await client.callTool('slow', { ms: 300, steps: 3, text: 'there' });
   expect(unsigned(result)).toEqual(text('there'));
@@ -14,7 +14,7 @@ test.each(WITHOUT_TASKS)('C-1: progress of a call comes as an event ($era, $door
 
 const CORE = WITH_TASKS.filter(({ tasks }) => tasks === '2025-11-25');
 
-test.each(CORE)('C-1: progress names the task it belongs to ($door)', async ({ start }) => {
+test.each(CORE)('C-1: a progress event names its task ($door)', async ({ start }) => {
   const { client, of } = clientOf((await start()).config);
   const calls = ['one', 'two'].map((said) =>
     client.callToolStream('slow', { ms: 300, steps: 3, by: 'progress', text: said }),
@@ -28,7 +28,7 @@ test.each(CORE)('C-1: progress names the task it belongs to ($door)', async ({ s
   expect(of('progressNotification')).toHaveLength(2 * STEPS.length);
 });
 
-test('C-1: progress is found to be of a task by the name of the task alone', async () => {
+test('C-1: progress is attributed to a task by the related task id alone', async () => {
   const server = await startSessionServer();
   const { client, of } = clientOf({ url: server.url });
   const stream = client.callToolStream('hold');
@@ -42,7 +42,7 @@ test('C-1: progress is found to be of a task by the name of the task alone', asy
   await stream;
 });
 
-test('C-1: progress of a task that is known, but not followed, comes as an event', async () => {
+test('C-1: progress of a known task that is not followed is emitted as an event', async () => {
   const server = await startSessionServer();
   const { client, of } = clientOf({ url: server.url });
   const created = await client.request('tools/call', { name: 'hold', arguments: {}, task: {} });

@@ -87,18 +87,21 @@ function withoutTaskIds(result: Json): Json {
   return JSON.parse(JSON.stringify(result).replaceAll(/(taskId\\":\\")[0-9a-f]+/g, '$1…')) as Json;
 }
 
-test.each(WAYS)('C-2: a call ends alike through the library and through the gateway ($how, $door)', async (way) => {
-  const { hub, config } = await behind(way);
-  const { client } = clientOf(config, { elicitation: true, sampling: true });
-  for (const scenario of SCENARIOS) {
-    const mine = await throughClient(client, scenario);
-    expect(mine, scenario.tool).toEqual(await throughGateway(hub, scenario));
-    const expected = scenario.tool === 'rpc_error' ? 'error' : 'result';
-    expect(Object.keys(mine), scenario.tool).toEqual([expected]);
-  }
-});
+test.each(WAYS)(
+  'C-2: a call has the same outcome through the library and through the gateway ($how, $door)',
+  async (way) => {
+    const { hub, config } = await behind(way);
+    const { client } = clientOf(config, { elicitation: true, sampling: true });
+    for (const scenario of SCENARIOS) {
+      const mine = await throughClient(client, scenario);
+      expect(mine, scenario.tool).toEqual(await throughGateway(hub, scenario));
+      const expected = scenario.tool === 'rpc_error' ? 'error' : 'result';
+      expect(Object.keys(mine), scenario.tool).toEqual([expected]);
+    }
+  },
+);
 
-test('C-2: library, command line and gateway stand on the same code', async () => {
+test('C-2: library, command line and gateway share the code in src/south', async () => {
   const files = (await sourceFiles('src')).filter(({ path }) => !path.endsWith('.test.ts'));
   const byPath = new Map(files.map((file) => [file.path, file]));
   const reachable = (from: string, seen = new Set<string>()): Set<string> => {

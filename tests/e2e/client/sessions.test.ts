@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { clientOf, errorOf, next, soon, text } from './clients.ts';
 import { startSessionServer } from './session-server.ts';
 
-test('C-1: a task that belongs to a session is found again by a client that goes on with it', async () => {
+test('C-1: a client that continues a session finds its task', async () => {
   const server = await startSessionServer();
   const first = clientOf({ url: server.url });
   const left = errorOf(first.client.callToolStream('hold'));
@@ -38,7 +38,7 @@ test('C-1: a task that belongs to a session is found again by a client that goes
   expect(server.received.filter(({ method }) => method === 'initialize')).toHaveLength(2);
 });
 
-test('C-1: disconnect ends the session unless it is to be kept', async () => {
+test('C-1: disconnect ends the session', async () => {
   const server = await startSessionServer();
   const { client } = clientOf({ url: server.url });
   await client.connect();
@@ -49,7 +49,7 @@ test('C-1: disconnect ends the session unless it is to be kept', async () => {
   expect(client.sessionId).toBeUndefined();
 });
 
-test('C-1: a session that the server forgot is begun anew, under another name', async () => {
+test('C-1: a session that the server forgot is replaced by a new one with another id', async () => {
   const server = await startSessionServer();
   const { client } = clientOf({ url: server.url }, { sessionId: 'long gone' });
   expect((await client.listTools()).map(({ name }) => name)).toEqual(['hold']);

@@ -8,7 +8,7 @@ async function server(): Promise<{ url: string; release: () => void }> {
   return { url, release: () => state.release() };
 }
 
-test('C-1: a call is told in full to each who iterates over it, whenever they begin', async () => {
+test('C-1: every iterator over a call gets all its messages, whenever it starts', async () => {
   const { url, release } = await server();
   const { client, of } = clientOf({ url });
   const stream = client.callToolStream('hold', { text: 'there' });
@@ -22,7 +22,7 @@ test('C-1: a call is told in full to each who iterates over it, whenever they be
   for (const each of [...early, midway]) expect(await each).toEqual(late);
 });
 
-test('C-1: whoever only iterates sees the error there, and whoever only waits sees it too', async () => {
+test('C-1: the error of a call reaches both its iterator and its promise', async () => {
   const { url } = await server();
   const { client } = clientOf({ url });
   const stream = client.callToolStream('rpc_error');
@@ -37,7 +37,7 @@ test('C-1: whoever only iterates sees the error there, and whoever only waits se
   expect(await errorOf(stream)).toBe(error);
 });
 
-test('C-1: a stream is a promise like any other', async () => {
+test('C-1: a stream behaves like any promise', async () => {
   const { url } = await server();
   const { client } = clientOf({ url });
   const stream = client.callToolStream('echo', { text: 'hi' });

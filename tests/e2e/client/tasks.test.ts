@@ -15,17 +15,20 @@ const CAPABILITIES = {
   '2026-07-28': { list: false, cancel: true },
 };
 
-test.each(WITH_TASKS)('C-1: getTaskCapabilities tells what the server can do ($tasks, $door)', async (meeting) => {
-  const { client } = clientOf((await meeting.start()).config);
-  expect(client.getTaskCapabilities()).toBeUndefined();
-  await client.connect();
-  expect(client.getTaskCapabilities()).toEqual(CAPABILITIES[meeting.tasks]);
-  await client.disconnect();
-  expect(client.getTaskCapabilities()).toBeUndefined();
-});
+test.each(WITH_TASKS)(
+  'C-1: getTaskCapabilities returns the task capabilities of the server ($tasks, $door)',
+  async (meeting) => {
+    const { client } = clientOf((await meeting.start()).config);
+    expect(client.getTaskCapabilities()).toBeUndefined();
+    await client.connect();
+    expect(client.getTaskCapabilities()).toEqual(CAPABILITIES[meeting.tasks]);
+    await client.disconnect();
+    expect(client.getTaskCapabilities()).toBeUndefined();
+  },
+);
 
 test.each(WITHOUT_TASKS)(
-  'C-1: a server without tasks has no capabilities for them ($era, $door)',
+  'C-1: a server without tasks has no task capabilities, and task methods are refused ($era, $door)',
   async ({ start }) => {
     const { client } = clientOf((await start()).config);
     await client.connect();
@@ -39,23 +42,26 @@ test.each(WITHOUT_TASKS)(
   },
 );
 
-test.each(WITH_TASKS)('C-1: getTask tells how a task is doing, also as an event ($tasks, $door)', async ({ start }) => {
-  const { config } = await start();
-  const { client, of } = clientOf(config);
-  const stream = client.callToolStream('slow', { ms: FOREVER, steps: 1 });
-  const { taskId } = await next(() => of('taskCreated'));
-  await soon(() => client.getClientTasks()).toMatchObject([{ taskId, statusMessage: 'step 1' }]);
-  const before = of('taskStatusChange').length;
-  const task = await client.getTask(taskId);
-  expect(task).toMatchObject({ taskId, status: 'working', statusMessage: 'step 1', pollInterval: 20 });
-  expect(of('taskStatusChange').slice(before)).toEqual([{ taskId, task }]);
-  expect(client.getClientTasks()).toEqual([task]);
-  await client.cancelTask(taskId);
-  await errorOf(stream);
-});
+test.each(WITH_TASKS)(
+  'C-1: getTask returns the status of a task and emits it as an event ($tasks, $door)',
+  async ({ start }) => {
+    const { config } = await start();
+    const { client, of } = clientOf(config);
+    const stream = client.callToolStream('slow', { ms: FOREVER, steps: 1 });
+    const { taskId } = await next(() => of('taskCreated'));
+    await soon(() => client.getClientTasks()).toMatchObject([{ taskId, statusMessage: 'step 1' }]);
+    const before = of('taskStatusChange').length;
+    const task = await client.getTask(taskId);
+    expect(task).toMatchObject({ taskId, status: 'working', statusMessage: 'step 1', pollInterval: 20 });
+    expect(of('taskStatusChange').slice(before)).toEqual([{ taskId, task }]);
+    expect(client.getClientTasks()).toEqual([task]);
+    await client.cancelTask(taskId);
+    await errorOf(stream);
+  },
+);
 
 test.each(WITH_TASKS)(
-  'C-1: getTaskResult brings the result of a task that has ended ($tasks, $door)',
+  'C-1: getTaskResult returns the result of a task that has ended ($tasks, $door)',
   async (meeting) => {
     const { client, names } = clientOf((await meeting.start()).config);
     const { taskId = '' } = await client.callToolStream('slow', { ms: 1, text: 'there' });
@@ -66,19 +72,22 @@ test.each(WITH_TASKS)(
   },
 );
 
-test.each(WITH_TASKS)('C-1, T-5: getTaskResult of a failed task is its error ($tasks, $door)', async ({ start }) => {
-  const { client, of, names } = clientOf((await start()).config);
-  await errorOf(client.callToolStream('rpc_error'));
-  const taskId = of('taskCreated')[0]?.taskId ?? '';
-  const before = names().length;
-  const error = { kind: 'error', code: -32_011, data: { retryAfter: 7 } };
-  expect(await errorOf(client.getTaskResult(taskId))).toMatchObject(error);
-  const { taskId: bad = '' } = await client.callToolStream('fail');
-  expect(await client.getTaskResult(bad)).toMatchObject({ isError: true });
-  expect(names().slice(before)).not.toContain('taskFailed');
-});
+test.each(WITH_TASKS)(
+  'C-1, T-5: getTaskResult of a failed task rejects with its error ($tasks, $door)',
+  async ({ start }) => {
+    const { client, of, names } = clientOf((await start()).config);
+    await errorOf(client.callToolStream('rpc_error'));
+    const taskId = of('taskCreated')[0]?.taskId ?? '';
+    const before = names().length;
+    const error = { kind: 'error', code: -32_011, data: { retryAfter: 7 } };
+    expect(await errorOf(client.getTaskResult(taskId))).toMatchObject(error);
+    const { taskId: bad = '' } = await client.callToolStream('fail');
+    expect(await client.getTaskResult(bad)).toMatchObject({ isError: true });
+    expect(names().slice(before)).not.toContain('taskFailed');
+  },
+);
 
-test.each(WITH_TASKS)('C-1: getTaskResult waits for a task that works ($tasks, $door)', async ({ start }) => {
+test.each(WITH_TASKS)('C-1: getTaskResult waits for a working task ($tasks, $door)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf(server.config);
   const stream = client.callToolStream('slow', { ms: 400, text: 'there' });
@@ -92,27 +101,30 @@ test.each(WITH_TASKS)('C-1: getTaskResult waits for a task that works ($tasks, $
   expect(of('taskCreated')).toHaveLength(1);
 });
 
-test.each(WITH_TASKS)('C-1: who waits for a result is not asked a second time ($tasks, $door)', async ({ start }) => {
-  const { client, of } = clientOf((await start()).config, { elicitation: true });
-  const stream = client.callToolStream('ask');
-  const { taskId } = await next(() => of('taskCreated'));
-  const results = [client.getTaskResult(taskId), client.getTaskResult(taskId)];
-  const question = await next(() => of('newPendingElicitation'));
-  // Whoever else followed the task would have come across its question by now.
-  for (let polls = 0; polls < 3; polls += 1) await client.getTask(taskId);
-  expect(of('newPendingElicitation')).toHaveLength(1);
-  question.respond({ action: 'accept', content: { name: 'Ada' } });
-  expect(await Promise.all(results)).toEqual([text('Hello Ada'), text('Hello Ada')]);
-  await stream;
-  expect(of('newPendingElicitation')).toHaveLength(1);
-});
+test.each(WITH_TASKS)(
+  'C-1: waiting for a result does not repeat a question of the task ($tasks, $door)',
+  async ({ start }) => {
+    const { client, of } = clientOf((await start()).config, { elicitation: true });
+    const stream = client.callToolStream('ask');
+    const { taskId } = await next(() => of('taskCreated'));
+    const results = [client.getTaskResult(taskId), client.getTaskResult(taskId)];
+    const question = await next(() => of('newPendingElicitation'));
+    // Whoever else followed the task would have come across its question by now.
+    for (let polls = 0; polls < 3; polls += 1) await client.getTask(taskId);
+    expect(of('newPendingElicitation')).toHaveLength(1);
+    question.respond({ action: 'accept', content: { name: 'Ada' } });
+    expect(await Promise.all(results)).toEqual([text('Hello Ada'), text('Hello Ada')]);
+    await stream;
+    expect(of('newPendingElicitation')).toHaveLength(1);
+  },
+);
 
 const HELD = [
   { tasks: '2025-11-25', start: async () => owned(await startTasksV1Http()) },
   { tasks: '2026-07-28', start: async () => owned(await startTasksV2Http()) },
 ];
 
-test.each(HELD)('C-1: who gives up waiting for a result leaves the task alone ($tasks)', async ({ start }) => {
+test.each(HELD)('C-1: aborting getTaskResult does not cancel the task ($tasks)', async ({ start }) => {
   const { url, state } = await start();
   const { client, of, names } = clientOf({ url });
   const other = clientOf({ url });
@@ -133,7 +145,7 @@ test.each(HELD)('C-1: who gives up waiting for a result leaves the task alone ($
   expect(state.cancelled).toEqual([]);
 });
 
-test.each(WITH_TASKS)('C-1: cancelTask stops the work on the server ($tasks, $door)', async ({ start }) => {
+test.each(WITH_TASKS)('C-1: cancelTask cancels the call on the server ($tasks, $door)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf(server.config);
   const stream = client.callToolStream('slow', { ms: FOREVER, text: 'me' });
@@ -150,16 +162,19 @@ test.each(WITH_TASKS)('C-1: cancelTask stops the work on the server ($tasks, $do
   expect(client.getClientTasks().find((task) => task.taskId === taskId)).toMatchObject({ status: 'cancelled' });
 });
 
-test.each(WITH_TASKS)('C-1: cancelTask of a task that nobody follows ($tasks, $door)', async ({ start }) => {
-  const server = await start();
-  const { client, of } = clientOf(server.config);
-  const { taskId } = await created(client);
-  await client.getTask(taskId);
-  await client.cancelTask(taskId);
-  expect(await server.cancelled()).toEqual(['slow:alone']);
-  expect(of('taskCancelled')).toEqual([{ taskId }]);
-  expect(client.getClientTasks()).toMatchObject([{ taskId, status: 'cancelled' }]);
-});
+test.each(WITH_TASKS)(
+  'C-1: cancelTask cancels a task that the client does not follow ($tasks, $door)',
+  async ({ start }) => {
+    const server = await start();
+    const { client, of } = clientOf(server.config);
+    const { taskId } = await created(client);
+    await client.getTask(taskId);
+    await client.cancelTask(taskId);
+    expect(await server.cancelled()).toEqual(['slow:alone']);
+    expect(of('taskCancelled')).toEqual([{ taskId }]);
+    expect(client.getClientTasks()).toMatchObject([{ taskId, status: 'cancelled' }]);
+  },
+);
 
 /** A task that was made without the help of the client. */
 async function created(client: ReturnType<typeof clientOf>['client']): Promise<{ taskId: string }> {
@@ -171,7 +186,7 @@ async function created(client: ReturnType<typeof clientOf>['client']): Promise<{
 }
 
 test.each(WITH_TASKS)(
-  'C-1: a task that has ended is not cancelled any more ($tasks, $door)',
+  'C-1: cancelTask does not cancel a task that has ended ($tasks, $door)',
   async ({ start, tasks }) => {
     const { client, of } = clientOf((await start()).config);
     const { taskId = '' } = await client.callToolStream('slow', { ms: 1 });
@@ -184,7 +199,7 @@ test.each(WITH_TASKS)(
   },
 );
 
-test('C-1: listTasks tells page by page, as an event too, and of tasks that others made', async () => {
+test('C-1: listTasks returns pages, emits them as events and includes tasks of other clients', async () => {
   const { url, state } = owned(await startTasksV1Http());
   const { client: maker, of: made } = clientOf({ url });
   const streams = Array.from({ length: 12 }, () => maker.callToolStream('hold'));
@@ -213,14 +228,14 @@ test('C-1: listTasks tells page by page, as an event too, and of tasks that othe
   await Promise.all(streams);
 });
 
-test('C-1: listTasks is refused where the server has no such list', async () => {
+test('C-1: listTasks is refused if the server does not support it', async () => {
   const { url, state } = owned(await startTasksV2Http());
   const { client } = clientOf({ url });
   expect(await errorOf(client.listTasks())).toMatchObject({ kind: 'refused' });
   expect(requestsOf(state, 'tasks/list')).toEqual([]);
 });
 
-test.each(HELD)('C-1: watchTask follows a task that somebody else made ($tasks)', async ({ start }) => {
+test.each(HELD)('C-1: watchTask follows a task that another client created ($tasks)', async ({ start }) => {
   const { url, state } = await start();
   const maker = clientOf({ url });
   const made = maker.client.callToolStream('hold', { text: 'ours' });
@@ -236,18 +251,21 @@ test.each(HELD)('C-1: watchTask follows a task that somebody else made ($tasks)'
   await made;
 });
 
-test.each(WITH_TASKS)('C-1: a task that the server does not know ($tasks, $door)', async ({ start }) => {
-  const { client, of } = clientOf((await start()).config);
-  const unknown = { kind: 'error', code: -32_602 };
-  expect(await errorOf(client.getTask('nobody knows'))).toMatchObject(unknown);
-  expect(await errorOf(client.getTaskResult('nobody knows'))).toMatchObject(unknown);
-  expect(await errorOf(client.cancelTask('nobody knows'))).toMatchObject(unknown);
-  expect(await errorOf(client.watchTask('nobody knows'))).toMatchObject(unknown);
-  expect(client.getClientTasks()).toEqual([]);
-  expect(of('taskStatusChange')).toEqual([]);
-});
+test.each(WITH_TASKS)(
+  'C-1: task methods reject for a task that the server does not know ($tasks, $door)',
+  async ({ start }) => {
+    const { client, of } = clientOf((await start()).config);
+    const unknown = { kind: 'error', code: -32_602 };
+    expect(await errorOf(client.getTask('nobody knows'))).toMatchObject(unknown);
+    expect(await errorOf(client.getTaskResult('nobody knows'))).toMatchObject(unknown);
+    expect(await errorOf(client.cancelTask('nobody knows'))).toMatchObject(unknown);
+    expect(await errorOf(client.watchTask('nobody knows'))).toMatchObject(unknown);
+    expect(client.getClientTasks()).toEqual([]);
+    expect(of('taskStatusChange')).toEqual([]);
+  },
+);
 
-test.each(WITH_TASKS)('C-1: the tasks are forgotten on disconnect ($tasks, $door)', async ({ start }) => {
+test.each(WITH_TASKS)('C-1: disconnect forgets the tasks ($tasks, $door)', async ({ start }) => {
   const server = await start();
   const { client, of } = clientOf(server.config);
   const ended = errorOf(client.callToolStream('slow', { ms: FOREVER }));
@@ -263,7 +281,7 @@ test.each(WITH_TASKS)('C-1: the tasks are forgotten on disconnect ($tasks, $door
   expect(await requestsTo(server, 'tasks/cancel')).toEqual([]);
 });
 
-test('C-1: the last word on a task is its end, also when its result overtakes an earlier one', async () => {
+test('C-1: the last status event of a task is its end, although its result overtakes an earlier one', async () => {
   const { client, of } = clientOf(liarStdio('legacy'));
   const { taskId } = await client.callToolStream('overtaken');
   expect(of('taskStatusChange').map(({ task }) => task.status)).toEqual(['input_required', 'working', 'completed']);

@@ -7,7 +7,7 @@ const SAMPLING = { method: 'sampling/createMessage', params: { messages: [], max
 const DOORS = { http: httpByHand, stdio: programByHand };
 
 test.each(Object.entries(DOORS))(
-  'C-1, R-1: a client makes no task of a question of a kind that it did not declare (%s)',
+  'C-1, R-1: a task-augmented request of a kind that the client did not declare is refused (%s)',
   async (_door, start) => {
     const server = await start(
       legacy(
