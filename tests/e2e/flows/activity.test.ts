@@ -11,7 +11,7 @@ import { awaitActivity, flat, settle, soon } from './watch.ts';
 const ID: unknown = expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{26}$/);
 const KINDS: ClientKind[] = ['v1', 'v2', 'modern'];
 
-test.each(WAYS)('H-2, H-7: the reply has every field as it was agreed ($door, $kind)', async (way) => {
+test.each(WAYS)('H-2, H-7: the reply of await_activity has every specified field ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough(way, { one: { url: server.url } });
   await settle(hub);
@@ -64,7 +64,7 @@ test.each(WAYS)('H-2, H-7: the reply has every field as it was agreed ($door, $k
   });
 });
 
-test.each(DOORS)('H-7: what has already happened is told at once, by server (%s)', async (door) => {
+test.each(DOORS)('H-7: await_activity returns past events at once, grouped by server (%s)', async (door) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url }, two: v1Stdio() });
   await settle(hub, 'one');
@@ -84,7 +84,7 @@ test.each(DOORS)('H-7: what has already happened is told at once, by server (%s)
   expect(ended.map(({ data }) => data['taskId'])).toEqual(expect.arrayContaining(tasks));
 });
 
-test('H-7: events of the same turn are one wake-up with several triggers', async () => {
+test('H-7: simultaneous events wake await_activity once, with several triggers', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -102,7 +102,7 @@ test('H-7: events of the same turn are one wake-up with several triggers', async
   expect(activity.triggers).toHaveLength(2);
 });
 
-test.each(KINDS)('E-4: all who wait are woken; the events go to one of them (%s)', async (kind) => {
+test.each(KINDS)('E-4: an event wakes all waits of a client, and one of them gets the events (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, kind);
@@ -124,7 +124,7 @@ test.each(KINDS)('E-4: all who wait are woken; the events go to one of them (%s)
   expect(gateway.sessions[0]?.events.counts).toMatchObject({ waiters: 0 });
 });
 
-test('E-4: all who wait are woken over stdio as well', async () => {
+test('E-4: an event wakes all waits of a client over stdio', async () => {
   const hub = await hubThrough({ door: 'stdio', kind: 'v1' }, { one: v1Stdio() });
   await settle(hub);
   const waiting = Promise.all([awaitActivity(hub), awaitActivity(hub)]);
@@ -144,7 +144,7 @@ test('E-4: all who wait are woken over stdio as well', async () => {
   expect(woken.flatMap(flat).length).toBeLessThanOrEqual(1);
 });
 
-test.each(DOORS)('H-7: when nothing happens the wait runs out (%s)', async (door) => {
+test.each(DOORS)('H-7: await_activity times out when nothing happens (%s)', async (door) => {
   const hub = await hubThrough({ door, kind: 'v1' }, { one: v1Stdio() });
   await settle(hub);
   const started = performance.now();
@@ -158,7 +158,7 @@ test.each(DOORS)('H-7: when nothing happens the wait runs out (%s)', async (door
   });
 });
 
-test.each(KINDS)('H-7: nobody waits for a client that has left (%s)', async (kind) => {
+test.each(KINDS)('H-7: a wait ends when its client disconnects (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, kind);
@@ -171,7 +171,7 @@ test.each(KINDS)('H-7: nobody waits for a client that has left (%s)', async (kin
 });
 
 test.each([true, false])(
-  'H-7, E-1: a wait dropped on the wire takes no events along (stream begun: %s)',
+  'H-7, E-1: a wait whose connection breaks loses no events (stream begun: %s)',
   async (begun) => {
     const server = owned(await startV1Http());
     const { url, gateway } = await httpGateway({ one: { url: server.url } });
@@ -191,7 +191,7 @@ test.each([true, false])(
   },
 );
 
-test.each(DOORS)('H-7: from an earlier cursor, what was told since is told again (%s)', async (door) => {
+test.each(DOORS)('H-7: an earlier cursor repeats the events after it (%s)', async (door) => {
   const hub = await hubThrough({ door, kind: 'v1' }, { one: v1Stdio() });
   await settle(hub);
   const slow = { server: 'one', tool: 'slow', args: { ms: 600_000 }, timeout_ms: 0 };
@@ -215,7 +215,7 @@ test.each(DOORS)('H-7: from an earlier cursor, what was told since is told again
   expect(await awaitActivity(hub, { timeout_ms: 50 })).toMatchObject({ triggers: [{ type: 'timeout' }], events: [] });
 });
 
-test('H-7: with a cursor, what comes while it waits is told too', async () => {
+test('H-7: a wait with a cursor also returns events that come during the wait', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -233,7 +233,7 @@ test('H-7: with a cursor, what comes while it waits is told too', async () => {
   expect(flat(activity).map(({ type }) => type)).toEqual(['task_cancelled']);
 });
 
-test('H-7: log messages wake nobody', async () => {
+test('H-7: log messages do not wake await_activity', async () => {
   const hub = await hubThrough({ door: 'stdio', kind: 'v1' }, { one: v1Stdio() });
   await settle(hub);
   const waiting = awaitActivity(hub, { timeout_ms: 600 });

@@ -18,7 +18,7 @@ test.each([
   ['ask', ['cancel', 'answer']],
   ['sample', ['answer', 'cancel']],
   ['sample', ['cancel', 'answer']],
-] as const)('H-9, T-1: an answer to `%s` that loses against a cancel is an error (%j)', async (tool, order) => {
+] as const)('H-9, T-1: an answer to `%s` that comes after a cancel is an error (%j)', async (tool, order) => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const client = await rawSession(url);
@@ -65,7 +65,7 @@ async function asked(): Promise<{
 
 const DECLINE = { action: 'decline' };
 
-test('H-9: an answer that loses against the withdrawal of its question is an error', async () => {
+test('H-9: an answer that comes after the withdrawal of its question is an error', async () => {
   const { session, id, withdrawn, outcome } = await asked();
   const answer = session.interactions.answer(id, 'elicitation', DECLINE);
   withdrawn.abort('not needed any more');
@@ -74,14 +74,14 @@ test('H-9: an answer that loses against the withdrawal of its question is an err
   expect(session.interactions.size).toBe(0);
 });
 
-test('H-9: an answer that was stored first is given to the server', async () => {
+test('H-9: an answer that was stored before the withdrawal reaches the server', async () => {
   const { session, id, withdrawn, outcome } = await asked();
   await session.interactions.answer(id, 'elicitation', DECLINE);
   withdrawn.abort('too late');
   expect(await outcome).toEqual(DECLINE);
 });
 
-test('H-9: an answer that loses against the end of its session is an error', async () => {
+test('H-9: an answer that comes after the end of its session is an error', async () => {
   const { session, id } = await asked();
   const answer = session.interactions.answer(id, 'elicitation', DECLINE);
   session.interactions.close('the client left', () => false);

@@ -36,7 +36,7 @@ async function answer(hub: HubClient, requestId: string | undefined, name: strin
   expect(reply.body).toMatchObject({ success: true });
 }
 
-test.each(WAYS)('H-3, H-5: a question of the call promotes it at once ($door, $kind)', async (way) => {
+test.each(WAYS)('H-3, H-5: a question promotes its call at once ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough(way, { one: { url: server.url } });
   const promoted = await call(hub, 'ask', { message: 'Who is there?' });
@@ -71,7 +71,7 @@ const SERVERS: { name: string; start: () => Promise<Servers[string]> }[] = [
   { name: 'modern over stdio', start: async () => v2Stdio({ TEST_MODERN_ONLY: '1' }) },
 ];
 
-test.each(SERVERS)('H-3, B-6: the only call in flight is promoted by its question ($name)', async ({ start }) => {
+test.each(SERVERS)('H-3, B-6: a question promotes the only call in flight ($name)', async ({ start }) => {
   const { url } = await httpGateway({ one: await start() });
   const hub = await hubOverHttp(url);
   const promoted = await call(hub, 'ask');
@@ -90,7 +90,7 @@ test('H-3: a question outside the stream of its call promotes the only call in f
   expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('Hello Cy');
 });
 
-test('H-3: on streams of their own, questions find their calls', async () => {
+test('H-3: each question on the stream of a call is attributed to that call', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -115,7 +115,7 @@ test('H-3: on streams of their own, questions find their calls', async () => {
   await leave();
 });
 
-test('H-3: with two modern calls in flight each question finds its call', async () => {
+test('H-3: with two modern calls in flight each question is attributed to its call', async () => {
   const server = owned(await startV2Http({ era: 'modern' }));
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, 'modern');

@@ -7,7 +7,7 @@ import { v1Stdio } from '../../support/servers.ts';
 import { DOORS, hubThrough } from './doors.ts';
 import { awaitActivity, eventsUntil, flat, has, settle, soon, taskOf } from './watch.ts';
 
-test.each(DOORS)('T-2: a task whose TTL runs out expires and its work is stopped (%s)', async (door) => {
+test.each(DOORS)('T-2: a task whose TTL runs out expires, and its call is cancelled (%s)', async (door) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url } });
   await settle(hub);
@@ -31,7 +31,7 @@ test.each(DOORS)('T-2: a task whose TTL runs out expires and its work is stopped
   expect((await hub.call('cancel_task', { task_id })).body).toMatchObject({ success: false });
 });
 
-test('T-2, H-6: who waits for a result without a limit hears that the task has expired', async () => {
+test('T-2, H-6: get_task_result without a timeout reports that the task has expired', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { ttlMs: 300 } });
   const hub = await hubOverHttp(url);
@@ -44,7 +44,7 @@ test('T-2, H-6: who waits for a result without a limit hears that the task has e
   }
 });
 
-test('T-2: the TTL a client asks for is cut to the largest allowed', async () => {
+test('T-2: a requested TTL is limited to the configured maximum', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { ttlMs: 200, maxTtlMs: 400 } });
   const hub = await hubOverHttp(url);
@@ -77,7 +77,7 @@ test.each(DOORS)('T-3: a question may stay open for longer than the TTL (%s)', a
   expect((await hub.call('get_task_result', { task_id, timeout_ms: 5000 })).text).toBe('Hello Pat');
 });
 
-test('T-3: a question that may belong to a task stops its clock too, until it is answered', async () => {
+test('T-3: a question that may belong to a task pauses its TTL until it is answered', async () => {
   const { url } = await httpGateway({ one: v1Stdio() });
   const hub = await hubOverHttp(url);
   await settle(hub);

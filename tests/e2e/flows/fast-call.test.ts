@@ -10,17 +10,20 @@ import { v1Stdio } from '../../support/servers.ts';
 import { hubThrough, WAYS } from './doors.ts';
 import { settle, tasksOf } from './watch.ts';
 
-test.each(WAYS)('H-3, H-4: a fast call is answered as the server answered ($door, $kind)', async (way) => {
-  const server = owned(await startV1Http());
-  const hub = await hubThrough(way, { one: { url: server.url } });
-  await settle(hub);
-  const { raw } = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'quick' } });
-  expect(raw.content).toEqual([{ type: 'text', text: 'quick' }]);
-  expect(raw['isError']).toBeUndefined();
-  expect(await tasksOf(hub)).toEqual([]);
-});
+test.each(WAYS)(
+  'H-3, H-4: a fast call returns the result of the server unchanged, without a task ($door, $kind)',
+  async (way) => {
+    const server = owned(await startV1Http());
+    const hub = await hubThrough(way, { one: { url: server.url } });
+    await settle(hub);
+    const { raw } = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'quick' } });
+    expect(raw.content).toEqual([{ type: 'text', text: 'quick' }]);
+    expect(raw['isError']).toBeUndefined();
+    expect(await tasksOf(hub)).toEqual([]);
+  },
+);
 
-test.each(['url', 'command'])('H-3: every block and field of a result crosses (server by %s)', async (by) => {
+test.each(['url', 'command'])('H-3: a result arrives with all its blocks and fields (server by %s)', async (by) => {
   const config = by === 'url' ? { url: owned(await startV1Http()).url } : v1Stdio();
   const { url } = await httpGateway({ one: config });
   const hub = await hubOverHttp(url);
@@ -29,7 +32,7 @@ test.each(['url', 'command'])('H-3: every block and field of a result crosses (s
   expect(raw).toEqual(richResult());
 });
 
-test('H-4, P-3: fast calls leave the store as it is, a promoted one does not', async () => {
+test('H-4, P-3: fast calls write nothing to the store, and a promoted call does', async () => {
   const server = owned(await startV1Http());
   const folder = await temporaryFolder();
   // The history is written beside the calls.

@@ -13,21 +13,24 @@ function createdIn(events: HubEvent[]): unknown {
   return events.find(({ type }) => type === 'task_created')?.data['taskId'];
 }
 
-test.each(WAYS)('T-4: a client whose own timeout is shorter finds its result later ($door, $kind)', async (way) => {
-  const server = owned(await startV1Http());
-  const hub = await hubThrough(way, { one: { url: server.url } });
-  await settle(hub);
-  // Long enough for a busy machine to send the call before it is given up.
-  const slow = { ...SLOW, args: { ...SLOW.args, ms: 2000 } };
-  await expect(hub.call('execute_tool', slow, { timeout: 1000 })).rejects.toThrow(/timed out/i);
-  await soon(() => tasksOf(hub)).toMatchObject([{ tool: 'slow' }]);
-  const [task] = await tasksOf(hub);
-  const result = await hub.call('get_task_result', { task_id: task?.['task_id'] });
-  expect(result.text).toBe('worth it');
-  expect(server.state.cancelled).toEqual([]);
-});
+test.each(WAYS)(
+  'T-4: a client whose own timeout is shorter gets the result from the task ($door, $kind)',
+  async (way) => {
+    const server = owned(await startV1Http());
+    const hub = await hubThrough(way, { one: { url: server.url } });
+    await settle(hub);
+    // Long enough for a busy machine to send the call before it is given up.
+    const slow = { ...SLOW, args: { ...SLOW.args, ms: 2000 } };
+    await expect(hub.call('execute_tool', slow, { timeout: 1000 })).rejects.toThrow(/timed out/i);
+    await soon(() => tasksOf(hub)).toMatchObject([{ tool: 'slow' }]);
+    const [task] = await tasksOf(hub);
+    const result = await hub.call('get_task_result', { task_id: task?.['task_id'] });
+    expect(result.text).toBe('worth it');
+    expect(server.state.cancelled).toEqual([]);
+  },
+);
 
-test.each(WAYS)('T-4, E-1: the next reply says what became of the call ($door, $kind)', async (way) => {
+test.each(WAYS)('T-4, E-1: the next reply reports the task of an abandoned call ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough(way, { one: { url: server.url } });
   await hub.call('list_tools', { server: 'one' });
@@ -43,7 +46,7 @@ test.each(WAYS)('T-4, E-1: the next reply says what became of the call ($door, $
   ]);
 });
 
-test('T-4, E-5: a connection dropped in the middle of a call costs nothing', async () => {
+test('T-4, E-5: a call whose connection breaks continues, and its result is kept', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const sessionId = await openRawSession(url);
@@ -63,7 +66,7 @@ test('T-4, E-5: a connection dropped in the middle of a call costs nothing', asy
   expect(result.events.map(({ type }) => type)).toEqual(['task_completed']);
 });
 
-test('T-4: a connection dropped after its stream has begun costs nothing either', async () => {
+test('T-4: a call whose connection breaks after its stream began continues, and its result is kept', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const sessionId = await openRawSession(url);
@@ -79,7 +82,7 @@ test('T-4: a connection dropped after its stream has begun costs nothing either'
   expect((await hub.call('get_task_result', { task_id: task?.['task_id'] })).text).toBe('worth it');
 });
 
-test('T-4, S-5: a modern client that drops its request finds the result with another', async () => {
+test('T-4, S-5: a modern client whose connection broke gets the result on another connection', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const first = await hubOverHttp(url, 'modern');
@@ -95,7 +98,7 @@ test('T-4, S-5: a modern client that drops its request finds the result with ano
   expect((await second.call('get_task_result', { task_id: task?.['task_id'] })).text).toBe('worth it');
 });
 
-test('T-4: a client that is gone while it waits for a result does not take it along', async () => {
+test('T-4: a client that stops waiting for a result can get it later', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -110,7 +113,7 @@ test('T-4: a client that is gone while it waits for a result does not take it al
 // Over HTTP a modern client has no other word for "stop" than to drop its request, which is giving up.
 const CANCELLERS = WAYS.filter(({ door, kind }) => door === 'stdio' || kind !== 'modern');
 
-test.each(CANCELLERS)('T-4: what the user cancels is cancelled on the server too ($door, $kind)', async (way) => {
+test.each(CANCELLERS)('T-4: a call that the user cancels is cancelled on the server ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough(way, { one: { url: server.url } });
   const user = new AbortController();
@@ -125,7 +128,7 @@ test.each(CANCELLERS)('T-4: what the user cancels is cancelled on the server too
   expect(await tasksOf(hub)).toEqual([]);
 });
 
-test('T-4: a cancelled call takes its question with it', async () => {
+test('T-4: cancelling a task withdraws its question', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);

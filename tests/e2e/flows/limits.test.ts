@@ -16,7 +16,7 @@ async function finished(hub: HubClient, text: string): Promise<string> {
   return task_id;
 }
 
-test('T-2: of more tasks than a session may have the oldest finished one goes', async () => {
+test('T-2: at the task limit of a session the oldest finished task is removed', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 3 } });
   const hub = await hubOverHttp(url);
@@ -34,28 +34,31 @@ test('T-2: of more tasks than a session may have the oldest finished one goes', 
   expect((await hub.call('get_task_result', { task_id: second })).text).toBe('second');
 });
 
-test.each(DOORS)('T-2, X-3: when all work, a call is refused before the server sees it (%s)', async (door) => {
-  const server = owned(await startV1Http());
-  const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url } }, { tasks: { perSession: 2 } });
-  await settle(hub);
-  const slow = { server: 'one', tool: 'slow', args: { ms: 600_000 }, timeout_ms: 0 };
-  const tasks = [await hub.call('execute_tool', slow), await hub.call('execute_tool', slow)].map(taskIdOf);
-  await soon(() => server.state.calls.length).toBe(3);
+test.each(DOORS)(
+  'T-2, X-3: when all tasks of the limit work, a call is refused before the server gets it (%s)',
+  async (door) => {
+    const server = owned(await startV1Http());
+    const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url } }, { tasks: { perSession: 2 } });
+    await settle(hub);
+    const slow = { server: 'one', tool: 'slow', args: { ms: 600_000 }, timeout_ms: 0 };
+    const tasks = [await hub.call('execute_tool', slow), await hub.call('execute_tool', slow)].map(taskIdOf);
+    await soon(() => server.state.calls.length).toBe(3);
 
-  const refused = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'me too' } });
-  expect(refused).toMatchObject({ isError: true, code: 'TOOL_ERR_LIMIT' });
-  expect(refused.text).toContain('tasks.perSession = 2');
-  expect(refused.text).toContain('cancel_task');
-  expect((await hub.call('list_tools', { server: 'one' })).isError).toBe(false);
-  expect(server.state.calls.map(({ tool }) => tool)).toEqual(['echo', 'slow', 'slow']);
+    const refused = await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'me too' } });
+    expect(refused).toMatchObject({ isError: true, code: 'TOOL_ERR_LIMIT' });
+    expect(refused.text).toContain('tasks.perSession = 2');
+    expect(refused.text).toContain('cancel_task');
+    expect((await hub.call('list_tools', { server: 'one' })).isError).toBe(false);
+    expect(server.state.calls.map(({ tool }) => tool)).toEqual(['echo', 'slow', 'slow']);
 
-  await hub.call('cancel_task', { task_id: tasks[0] });
-  await soon(
-    async () => (await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'now' } })).text,
-  ).toBe('now');
-});
+    await hub.call('cancel_task', { task_id: tasks[0] });
+    await soon(
+      async () => (await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'now' } })).text,
+    ).toBe('now');
+  },
+);
 
-test('T-2: a finished task is readable for a while and then gone', async () => {
+test('T-2: a finished task can be read for a while and is then removed', async () => {
   const server = owned(await startV1Http());
   const settings = { tasks: { keepMs: 2000, cleanupMs: 20 } };
   const { url, gateway } = await httpGateway({ one: { url: server.url } }, settings);
@@ -69,7 +72,7 @@ test('T-2: a finished task is readable for a while and then gone', async () => {
   expect(await storedIn(gateway, 'task')).toEqual([]);
 });
 
-test('T-2: clean-up leaves tasks at work and results that are still to be kept', async () => {
+test('T-2: clean-up keeps working tasks and recent results', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { keepMs: 60_000, cleanupMs: 10 } });
   const hub = await hubOverHttp(url);

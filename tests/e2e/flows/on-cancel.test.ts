@@ -36,14 +36,14 @@ async function expectStopped([hub, server]: [HubClient, V1Http]): Promise<void> 
   expect(await tasksOf(hub)).toEqual([]);
 }
 
-test.each(WITH_REASON)('T-4: Codex that stops waiting finds its result later ($door, $kind)', async (way) => {
+test.each(WITH_REASON)('T-4: after Codex stops waiting, the task has the result ($door, $kind)', async (way) => {
   await expectKept(await cancelled(way, CODEX));
 });
 
-test.each(WITH_REASON)('T-4: `calls.onCancel: keep` keeps what the user cancels ($door, $kind)', async (way) => {
+test.each(WITH_REASON)('T-4: `calls.onCancel: keep` keeps a call that the user cancels ($door, $kind)', async (way) => {
   await expectKept(await cancelled(way, 'the user pressed escape', { calls: { onCancel: 'keep' } }));
 });
 
-test.each(WAYS)('T-4: `calls.onCancel: cancel` stops what a client gives up ($door, $kind)', async (way) => {
+test.each(WAYS)('T-4: `calls.onCancel: cancel` stops a call whose client stops waiting ($door, $kind)', async (way) => {
   await expectStopped(await cancelled(way, CODEX, { calls: { onCancel: 'cancel' } }));
 });

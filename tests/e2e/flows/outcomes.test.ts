@@ -18,7 +18,7 @@ async function asTask(door: Door, tool: string) {
   return { hub, server, promoted };
 }
 
-test.each(DOORS)("T-5: a failed task carries the server's error (%s)", async (door) => {
+test.each(DOORS)('T-5: a failed task has the error of the server (%s)', async (door) => {
   const { hub, promoted } = await asTask(door, 'rpc_error');
   const task_id = taskIdOf(promoted);
   const result = await hub.call('get_task_result', { task_id });
@@ -33,7 +33,7 @@ test.each(DOORS)("T-5: a failed task carries the server's error (%s)", async (do
   expect(await taskOf(hub, task_id)).toMatchObject({ status: 'failed', error });
 });
 
-test('T-5, H-12: an open call that fails carries the same error', async () => {
+test('T-5, H-12: a failed call that is no task has the same error', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -42,7 +42,7 @@ test('T-5, H-12: an open call that fails carries the same error', async () => {
   expect(reply.body['error']).toMatchObject({ details: { error: { code: -32_011, data: { retryAfter: 7 } } } });
 });
 
-test.each(DOORS)('T-5: a tool result that is an error is a completed task (%s)', async (door) => {
+test.each(DOORS)('T-5: a tool result with isError makes the task completed (%s)', async (door) => {
   const { hub, promoted } = await asTask(door, 'fail');
   const task_id = taskIdOf(promoted);
   const result = await hub.call('get_task_result', { task_id });
@@ -52,7 +52,7 @@ test.each(DOORS)('T-5: a tool result that is an error is a completed task (%s)',
   expect(await taskOf(hub, task_id)).not.toHaveProperty('error');
 });
 
-test('T-5, H-6: the result of a task is what the server gave, block by block', async () => {
+test('T-5, H-6: the result of a task equals the result of the server', async () => {
   const { hub, promoted } = await asTask('http', 'rich');
   const task_id = taskIdOf(promoted);
   await hub.call('get_task_result', { task_id });
@@ -60,7 +60,7 @@ test('T-5, H-6: the result of a task is what the server gave, block by block', a
   expect(raw).toEqual(richResult());
 });
 
-test('T-1: of completing and cancelling exactly one wins, and everybody is told the same', async () => {
+test('T-1: a task is either completed or cancelled, and every reply says the same', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -96,7 +96,7 @@ test('T-1: of completing and cancelling exactly one wins, and everybody is told 
   expect(outcomes).toEqual(new Set([true, false]));
 });
 
-test('T-6: ids of tasks cannot be guessed from one another, ids of events only go up', async () => {
+test('T-6: task ids cannot be guessed from one another, and event ids only increase', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { servers: { reconnect: { attempts: 0 } } });
   const hub = await hubOverHttp(url);

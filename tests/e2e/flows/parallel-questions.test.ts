@@ -31,7 +31,7 @@ async function answerAll(hub: HubClient, count: number): Promise<void> {
 const results = async (hub: HubClient, promoted: Reply[]): Promise<string[]> =>
   Promise.all(promoted.map(async (reply) => (await hub.call('get_task_result', { task_id: taskIdOf(reply) })).text));
 
-test.each(WAYS)('H-3: of calls that ask side by side, each becomes a task at once ($door, $kind)', async (way) => {
+test.each(WAYS)('H-3: parallel calls that ask questions become tasks at once ($door, $kind)', async (way) => {
   const hub = await hubThrough(way, { one: v1Stdio() });
   await settle(hub);
   const names = ['Ada', 'Ben', 'Cleo'];
@@ -53,25 +53,28 @@ const SERVERS: { name: string; ask: string; start: () => Promise<Servers[string]
   },
 ];
 
-test.each(SERVERS)('H-3, H-5: a slow call beside an asking one: both become tasks ($name)', async ({ ask, start }) => {
-  const { url, gateway } = await httpGateway({ one: await start() });
-  const hub = await hubOverHttp(url);
-  await settle(hub);
-  const slow = call(hub, 'slow', { ms: 1500, text: 'slow is done' });
-  await soon(() => gateway.sessions[0]?.calls.size).toBe(1);
-  const promoted = await Promise.all([slow, call(hub, ask)]);
-  for (const reply of promoted) {
-    expect(reply.elicitations).toMatchObject([{ server: 'one', message: 'What is your name?' }]);
-    // Which of the two asks is not known.
-    expect(reply.elicitations[0]).not.toHaveProperty('taskId');
-    expect(reply.body['pending_on_server']).toMatchObject({ elicitations_for_server: [{ server: 'one' }] });
-  }
-  const requestId = promoted[0].elicitations[0]?.requestId;
-  await hub.call('respond_to_elicitation', { request_id: requestId, action: 'accept', content: { name: 'Di' } });
-  expect(await results(hub, promoted)).toEqual(['slow is done', 'Hello Di']);
-});
+test.each(SERVERS)(
+  'H-3, H-5: a question of one of two parallel calls makes both calls tasks ($name)',
+  async ({ ask, start }) => {
+    const { url, gateway } = await httpGateway({ one: await start() });
+    const hub = await hubOverHttp(url);
+    await settle(hub);
+    const slow = call(hub, 'slow', { ms: 1500, text: 'slow is done' });
+    await soon(() => gateway.sessions[0]?.calls.size).toBe(1);
+    const promoted = await Promise.all([slow, call(hub, ask)]);
+    for (const reply of promoted) {
+      expect(reply.elicitations).toMatchObject([{ server: 'one', message: 'What is your name?' }]);
+      // Which of the two asks is not known.
+      expect(reply.elicitations[0]).not.toHaveProperty('taskId');
+      expect(reply.body['pending_on_server']).toMatchObject({ elicitations_for_server: [{ server: 'one' }] });
+    }
+    const requestId = promoted[0].elicitations[0]?.requestId;
+    await hub.call('respond_to_elicitation', { request_id: requestId, action: 'accept', content: { name: 'Di' } });
+    expect(await results(hub, promoted)).toEqual(['slow is done', 'Hello Di']);
+  },
+);
 
-test('H-3: sampling requests of calls side by side reach the model', async () => {
+test('H-3: sampling requests of parallel calls reach the model', async () => {
   const { url } = await httpGateway({ one: v1Stdio() });
   const hub = await hubOverHttp(url);
   await settle(hub);
@@ -113,7 +116,7 @@ const accept = async (hub: HubClient, requestId: unknown): Promise<void> => {
   expect(given.body).toMatchObject({ success: true });
 };
 
-test('H-3: a question that any of three calls may have asked makes tasks of all three', async () => {
+test('H-3: a question that any of three calls may have asked makes all three tasks', async () => {
   const { server, hub, begin } = await stage();
   const calls = [await begin('a'), await begin('b'), await begin('c')];
   server.ask('b', 'of b');
@@ -125,7 +128,7 @@ test('H-3: a question that any of three calls may have asked makes tasks of all 
   expect(await results(hub, promoted)).toEqual(['end of a', 'end of b', 'end of c']);
 });
 
-test('H-3: when a single call is left that may have asked, the question is its own', async () => {
+test('H-3: a question is attributed to a call when it is the only candidate left', async () => {
   const { server, hub, begin, open } = await stage();
   const calls = [await begin('a'), await begin('b'), await begin('c')];
   server.ask('b', 'of b');
@@ -144,7 +147,7 @@ test('H-3: when a single call is left that may have asked, the question is its o
   expect(await open()).toEqual([]);
 });
 
-test('H-3: a call beside a read of a resource: when the read has ended, the question belongs to the call', async () => {
+test('H-3: a question beside a resource read is attributed to the call when the read has ended', async () => {
   const { server, hub, begin, open } = await stage();
   const reading = hub.call('read_resource', { server: 'one', uri: 'test://slow' });
   await server.begun('test://slow');
@@ -159,7 +162,7 @@ test('H-3: a call beside a read of a resource: when the read has ended, the ques
   await soon(open).toEqual([]);
 });
 
-test('H-3: a question is over when the calls and the read that may have asked it have ended', async () => {
+test('H-3: a question ends when all calls and reads that may have asked it have ended', async () => {
   const { server, hub, begin, open } = await stage();
   const reading = hub.call('read_resource', { server: 'one', uri: 'test://slow' });
   await server.begun('test://slow');
@@ -173,7 +176,7 @@ test('H-3: a question is over when the calls and the read that may have asked it
   expect(await server.answer('of a')).toHaveProperty('error');
 });
 
-test('H-3: a question is its call’s own as soon as a call that was never promoted has ended', async () => {
+test('H-3: a question is attributed to a call when the other call ended without a task', async () => {
   const { server, begin, open } = await stage();
   const [a, b] = [await begin('a'), await begin('b')];
   // In one breath: the question is read before the end of the other call.
@@ -183,7 +186,7 @@ test('H-3: a question is its call’s own as soon as a call that was never promo
   expect(await open()).toMatchObject([{ message: 'of b', taskId: taskIdOf(promoted) }]);
 });
 
-test('H-3: a call that began after the question is not held up by it', async () => {
+test('H-3: a call that starts after a question does not wait for that question', async () => {
   const { server, hub, begin } = await stage();
   const calls = [await begin('a'), await begin('b')];
   server.ask('a', 'of a');
@@ -202,7 +205,7 @@ test('H-3: a call that began after the question is not held up by it', async () 
   expect(await results(hub, promoted)).toEqual(['end of a', 'end of b']);
 });
 
-test('H-3: a call that began after the question gets its result although the question is open', async () => {
+test('H-3: a call that starts after a question gets its result while the question is open', async () => {
   const { server, begin, open } = await stage();
   const calls = [await begin('a'), await begin('b')];
   server.ask('a', 'of a');
@@ -213,7 +216,7 @@ test('H-3: a call that began after the question gets its result although the que
   expect(await open()).toHaveLength(1);
 });
 
-test('H-3: a call beside one that is a task already becomes one, too', async () => {
+test('H-3: a question makes a call beside an existing task a task, too', async () => {
   const { server, hub, begin, open } = await stage();
   const early = await (await begin('early', { timeout_ms: 50 })).reply;
   expect(early.text).toContain('exceeded timeout');
@@ -232,7 +235,7 @@ test('H-3: a call beside one that is a task already becomes one, too', async () 
   expect(await results(hub, [early, promoted])).toEqual(['end of early', 'end of fresh']);
 });
 
-test('H-3, H-6: who waits for one of two tasks hears of a question that it may wait for', async () => {
+test('H-3, H-6: get_task_result of each of two tasks shows a question that may belong to it', async () => {
   const { server, hub, begin } = await stage();
   const [a, b] = [await begin('a', { timeout_ms: 50 }), await begin('b', { timeout_ms: 50 })];
   const promoted = [await a.reply, await b.reply];
@@ -244,7 +247,7 @@ test('H-3, H-6: who waits for one of two tasks hears of a question that it may w
   }
 });
 
-test('T-3, H-3: the clocks of all tasks that the question may block stand still, and go on with its end', async () => {
+test('T-3, H-3: a question pauses the TTL of all tasks that may have asked it, until it ends', async () => {
   const { server, hub, begin } = await stage();
   const ttl = { task_ttl_ms: 400 };
   const calls = [await begin('a', ttl), await begin('b', ttl)];
@@ -261,7 +264,7 @@ test('T-3, H-3: the clocks of all tasks that the question may block stand still,
   expect(ends.map(({ code }) => code)).toEqual(['TOOL_ERR_TIMEOUT', 'TOOL_ERR_TIMEOUT']);
 });
 
-test('T-3, H-3: a question that runs out of time releases all tasks', async () => {
+test('T-3, H-3: an expired question releases all tasks that may have asked it', async () => {
   const { server, hub, begin, open } = await stage({ questions: { timeoutMs: 300 } });
   const calls = [await begin('a'), await begin('b')];
   server.ask('b', 'of b');
@@ -273,7 +276,7 @@ test('T-3, H-3: a question that runs out of time releases all tasks', async () =
   expect(await results(hub, promoted)).toEqual(['end of a', 'end of b']);
 });
 
-test('H-3, H-6: cancelling one of the calls leaves the question to the other', async () => {
+test('H-3, H-6: cancelling one of two candidate calls leaves the question to the other', async () => {
   const { server, hub, begin, open } = await stage();
   const calls = [await begin('a'), await begin('b')];
   server.ask('b', 'of b');
@@ -286,7 +289,7 @@ test('H-3, H-6: cancelling one of the calls leaves the question to the other', a
   expect((await hub.call('get_task_result', { task_id: b })).text).toBe('end of b');
 });
 
-test('H-3: a question is over with the last call that may have asked it', async () => {
+test('H-3: a question ends with the last call that may have asked it', async () => {
   const { server, begin, open } = await stage();
   const calls = [await begin('a'), await begin('b')];
   server.ask('b', 'of one of them', ['a', 'b']);
@@ -297,7 +300,7 @@ test('H-3: a question is over with the last call that may have asked it', async 
   expect(await open()).toEqual([]);
 });
 
-test('H-3, H-7: everyone who waits for activity hears of the question', async () => {
+test('H-3, H-7: await_activity reports a question of one of two tasks', async () => {
   const { server, hub, begin } = await stage();
   const calls = [await begin('a', { timeout_ms: 50 }), await begin('b', { timeout_ms: 50 })];
   await Promise.all(calls.map(async ({ reply }) => reply));

@@ -20,7 +20,7 @@ const STEPS: Step[] = [
   { progress: 3, total: 3, message: 'step 3' },
 ];
 
-test.each(WAYS)('T-7: progress reaches a client that waits ($door, $kind)', async (way) => {
+test.each(WAYS)('T-7: progress reaches a waiting client ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough(way, { one: { url: server.url } });
   await settle(hub);
@@ -34,7 +34,7 @@ test.each(WAYS)('T-7: progress reaches a client that waits ($door, $kind)', asyn
 test.each([
   { name: 'v1 over stdio', start: async () => v1Stdio() },
   { name: 'modern over http', start: async () => ({ url: owned(await startV2Http({ era: 'modern' })).url }) },
-])('T-7: progress of a server ($name) reaches a client that waits', async ({ start }) => {
+])('T-7: progress of a server ($name) reaches a waiting client', async ({ start }) => {
   const { url } = await httpGateway({ one: await start() });
   const hub = await hubOverHttp(url);
   await settle(hub);
@@ -44,7 +44,7 @@ test.each([
   expect(heard).toEqual(STEPS);
 });
 
-test('T-7: progress keeps a client waiting that would have given up', async () => {
+test('T-7: progress resets the timeout of a waiting client', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -55,29 +55,32 @@ test('T-7: progress keeps a client waiting that would have given up', async () =
   expect(reply.text).toBe('patience');
 });
 
-test.each(WAYS)('T-7: after promotion progress is what the task says of itself ($door, $kind)', async (way) => {
-  const server = owned(await startV1Http());
-  const hub = await hubThrough(way, { one: { url: server.url } });
-  await settle(hub);
-  const heard: Step[] = [];
-  const call = { server: 'one', tool: 'slow', args: { ms: 60_000, steps: 300 }, timeout_ms: 1500 };
-  const promoted = await hub.call('execute_tool', call, { onprogress: (step) => heard.push(step) });
-  const task_id = taskIdOf(promoted);
-  const first = promoted.body['proxy_task'] as { last_updated_at: string };
-  const heardInTime = [...heard];
-  expect(heardInTime[0]).toEqual({ progress: 1, total: 300, message: 'step 1' });
+test.each(WAYS)(
+  'T-7: after promotion progress appears in the status message of the task ($door, $kind)',
+  async (way) => {
+    const server = owned(await startV1Http());
+    const hub = await hubThrough(way, { one: { url: server.url } });
+    await settle(hub);
+    const heard: Step[] = [];
+    const call = { server: 'one', tool: 'slow', args: { ms: 60_000, steps: 300 }, timeout_ms: 1500 };
+    const promoted = await hub.call('execute_tool', call, { onprogress: (step) => heard.push(step) });
+    const task_id = taskIdOf(promoted);
+    const first = promoted.body['proxy_task'] as { last_updated_at: string };
+    const heardInTime = [...heard];
+    expect(heardInTime[0]).toEqual({ progress: 1, total: 300, message: 'step 1' });
 
-  await soon(async () => (await taskOf(hub, task_id))['status_message']).toMatch(/^step \d+$/);
-  const moved = await taskOf(hub, task_id);
-  expect(Date.parse(String(moved['last_updated_at']))).toBeGreaterThan(Date.parse(first.last_updated_at));
-  await soon(async () => (await taskOf(hub, task_id))['status_message']).not.toBe(moved['status_message']);
-  const { triggers, pending_server } = await awaitActivity(hub, { timeout_ms: 300 });
-  expect(triggers).toEqual([{ type: 'timeout' }]);
-  expect(pending_server).toMatchObject([{ working_tasks: [{ taskId: task_id, status: 'working' }] }]);
-  expect(heard).toEqual(heardInTime);
-});
+    await soon(async () => (await taskOf(hub, task_id))['status_message']).toMatch(/^step \d+$/);
+    const moved = await taskOf(hub, task_id);
+    expect(Date.parse(String(moved['last_updated_at']))).toBeGreaterThan(Date.parse(first.last_updated_at));
+    await soon(async () => (await taskOf(hub, task_id))['status_message']).not.toBe(moved['status_message']);
+    const { triggers, pending_server } = await awaitActivity(hub, { timeout_ms: 300 });
+    expect(triggers).toEqual([{ type: 'timeout' }]);
+    expect(pending_server).toMatchObject([{ working_tasks: [{ taskId: task_id, status: 'working' }] }]);
+    expect(heard).toEqual(heardInTime);
+  },
+);
 
-test('T-7: a client that did not ask for progress gets none', async () => {
+test('T-7: a client without a progress token gets no progress', async () => {
   const server = owned(await startV1Http());
   const { url, logs } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);

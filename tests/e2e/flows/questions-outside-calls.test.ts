@@ -51,7 +51,7 @@ const accept = async (hub: HubClient, requestId: string | undefined): Promise<vo
   expect((await hub.call('respond_to_elicitation', args)).body).toMatchObject({ success: true });
 };
 
-test('H-5, S-1: a question that is sent to all clients shows only to the one that works there', async () => {
+test('H-5, S-1: a question sent to all clients is shown only to the client with an open call', async () => {
   const { server, join } = await stage();
   const idle = await join();
   const busy = await join();
@@ -70,7 +70,7 @@ test('H-5, S-1: a question that is sent to all clients shows only to the one tha
   expect(await answer).toMatchObject({ action: 'accept', content: { name: 'Ada' } });
 });
 
-test.each(KINDS)('H-5: a question after a call, as of a job that it started, is shown (%s)', async (kind) => {
+test.each(KINDS)('H-5: a question that comes after a call is shown (%s)', async (kind) => {
   const { server, join } = await stage();
   const { hub } = await join(kind);
   await settle(hub);
@@ -85,7 +85,7 @@ test.each([
   ['execute_tool', { server: 'one', tool: 'echo', args: { text: 'hello' } }],
   ['read_resource', { server: 'one', uri: 'test://text' }],
   ['list_tools', { server: 'one' }],
-])('H-5: what a server asked before its first use shows with that use (%s)', async (tool, args) => {
+])('H-5: a question from before the first use of its server is shown with that use (%s)', async (tool, args) => {
   const { server, join } = await stage();
   const { hub, session } = await join();
   const { answer } = askAll(server);
@@ -97,14 +97,14 @@ test.each([
   expect(await answer).toMatchObject({ action: 'accept' });
 });
 
-test('H-5: a question that was never shown ends without a word to the client', async () => {
+test('H-5: a question that was never shown ends without an event', async () => {
   const { server, join } = await stage({ questions: { timeoutMs: 300 } });
   const { hub } = await join();
   await expect(askAll(server).answer).rejects.toThrow(/not answered/);
   expect(await toldOf(hub)).toEqual({ elicitations: [], events: [] });
 });
 
-test('D-7, H-5: what an idle direct client cannot be asked does not show at the hub until that client works', async () => {
+test('D-7, H-5: a question to an idle direct client appears at the hub when that client becomes active', async () => {
   const { server, url, gateway } = await stage();
   const wire = await LegacyWire.open(`${url}/one`, { capabilities: {} });
   await wire.request('tools/list');

@@ -8,29 +8,32 @@ import { v1Stdio, v2Stdio } from '../../support/servers.ts';
 import { DOORS, hubThrough, WAYS } from './doors.ts';
 import { awaitActivity, eventsUntil, has, taskOf } from './watch.ts';
 
-test.each(WAYS)('H-3, H-7: timeout, question, answer, result: the whole way ($door, $kind)', async (way) => {
-  // Over stdio with two calls in flight it is not known which one asks; the timeout may come first.
-  const hub = await hubThrough(way, { one: v1Stdio() });
-  const busy = await hub.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 50 });
-  const promoted = await hub.call('execute_tool', { server: 'one', tool: 'ask', timeout_ms: 100 });
-  const taskId = taskIdOf(promoted);
-  // It comes in the reply, or in time.
-  if (promoted.elicitations.length === 0) await eventsUntil(hub, has('elicitation_request'));
-  const { elicitations } = await hub.call('get_task', { task_id: taskId });
-  expect(elicitations).toMatchObject([{ server: 'one', message: 'What is your name?' }]);
-  expect(await taskOf(hub, taskId)).toMatchObject({ status: 'working' });
+test.each(WAYS)(
+  'H-3, H-7: a call times out, asks a question, is answered and returns its result ($door, $kind)',
+  async (way) => {
+    // Over stdio with two calls in flight it is not known which one asks; the timeout may come first.
+    const hub = await hubThrough(way, { one: v1Stdio() });
+    const busy = await hub.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 50 });
+    const promoted = await hub.call('execute_tool', { server: 'one', tool: 'ask', timeout_ms: 100 });
+    const taskId = taskIdOf(promoted);
+    // It comes in the reply, or in time.
+    if (promoted.elicitations.length === 0) await eventsUntil(hub, has('elicitation_request'));
+    const { elicitations } = await hub.call('get_task', { task_id: taskId });
+    expect(elicitations).toMatchObject([{ server: 'one', message: 'What is your name?' }]);
+    expect(await taskOf(hub, taskId)).toMatchObject({ status: 'working' });
 
-  const given = await hub.call('respond_to_elicitation', {
-    request_id: elicitations[0]?.requestId,
-    action: 'accept',
-    content: { name: 'Ida' },
-  });
-  expect(given.body).toEqual({ success: true, message: expect.stringContaining('accept') as unknown });
-  expect(given.elicitations).toEqual([]);
-  const result = await hub.call('get_task_result', { task_id: taskId });
-  expect(result.text).toBe('Hello Ida');
-  expect((await hub.call('cancel_task', { task_id: taskIdOf(busy) })).body).toMatchObject({ success: true });
-});
+    const given = await hub.call('respond_to_elicitation', {
+      request_id: elicitations[0]?.requestId,
+      action: 'accept',
+      content: { name: 'Ida' },
+    });
+    expect(given.body).toEqual({ success: true, message: expect.stringContaining('accept') as unknown });
+    expect(given.elicitations).toEqual([]);
+    const result = await hub.call('get_task_result', { task_id: taskId });
+    expect(result.text).toBe('Hello Ida');
+    expect((await hub.call('cancel_task', { task_id: taskIdOf(busy) })).body).toMatchObject({ success: true });
+  },
+);
 
 test.each(
   DOORS.flatMap((door) => [
@@ -57,7 +60,7 @@ test.each([
   { door: 'http' as const, by: 'v1 over stdio' },
   { door: 'http' as const, by: 'modern over http' },
   { door: 'http' as const, by: 'modern over stdio' },
-])('H-3: several questions of one call come one after the other ($door, $by)', async ({ door, by }) => {
+])('H-3: two questions of one call are asked one after the other ($door, $by)', async ({ door, by }) => {
   const servers = {
     'v1 over http': async () => ({ url: owned(await startV1Http()).url }),
     'v1 over stdio': async () => v1Stdio(),
@@ -88,7 +91,7 @@ test.each([
   expect((await hub.call('get_task_result', { task_id })).text).toBe('Hello Kim, 33');
 });
 
-test('H-5, H-9: a question that sends the user to a url needs no content', async () => {
+test('H-5, H-9: a question in URL mode is accepted without content', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -100,29 +103,32 @@ test('H-5, H-9: a question that sends the user to a url needs no content', async
   expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('signed in');
 });
 
-test.each(['url', 'command'])('H-5: a question the server takes back is gone for the client too (%s)', async (by) => {
-  const one = by === 'url' ? { url: owned(await startV1Http()).url } : v1Stdio();
-  const { url } = await httpGateway({ one });
-  const hub = await hubOverHttp(url);
-  const promoted = await hub.call('execute_tool', { server: 'one', tool: 'withdraw', args: { ms: 400 } });
-  const requestId = promoted.elicitations[0]?.requestId;
-  const events = await eventsUntil(hub, has('elicitation_expired'));
-  expect(events.find(({ type }) => type === 'elicitation_expired')?.data).toEqual({
-    requestId,
-    reason: 'withdrawn by the server',
-  });
-  const late = await hub.call('respond_to_elicitation', {
-    request_id: requestId,
-    action: 'accept',
-    content: { name: 'Lou' },
-  });
-  expect(late).toMatchObject({ isError: true, code: 'TOOL_ERR_REQUEST_NOT_FOUND', elicitations: [] });
-  const result = await hub.call('get_task_result', { task_id: taskIdOf(promoted) });
-  // The v1 SDK answers a request it was asked to cancel with nothing: what it says is what the tool returned.
-  expect(result.text).toBe('withdrew');
-});
+test.each(['url', 'command'])(
+  'H-5: a question that the server withdraws disappears for the client (%s)',
+  async (by) => {
+    const one = by === 'url' ? { url: owned(await startV1Http()).url } : v1Stdio();
+    const { url } = await httpGateway({ one });
+    const hub = await hubOverHttp(url);
+    const promoted = await hub.call('execute_tool', { server: 'one', tool: 'withdraw', args: { ms: 400 } });
+    const requestId = promoted.elicitations[0]?.requestId;
+    const events = await eventsUntil(hub, has('elicitation_expired'));
+    expect(events.find(({ type }) => type === 'elicitation_expired')?.data).toEqual({
+      requestId,
+      reason: 'withdrawn by the server',
+    });
+    const late = await hub.call('respond_to_elicitation', {
+      request_id: requestId,
+      action: 'accept',
+      content: { name: 'Lou' },
+    });
+    expect(late).toMatchObject({ isError: true, code: 'TOOL_ERR_REQUEST_NOT_FOUND', elicitations: [] });
+    const result = await hub.call('get_task_result', { task_id: taskIdOf(promoted) });
+    // The v1 SDK answers a request it was asked to cancel with nothing: what it says is what the tool returned.
+    expect(result.text).toBe('withdrew');
+  },
+);
 
-test('H-5: a question nobody answers in time expires, and the server is told', async () => {
+test('H-5: a question without an answer expires with an error to the server', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { questions: { timeoutMs: 400 } });
   const hub = await hubOverHttp(url);

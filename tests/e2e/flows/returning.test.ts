@@ -7,7 +7,7 @@ import { returnTo } from './raw.ts';
 import { settle } from './watch.ts';
 
 test.each<ClientKind>(['v1', 'v2'])(
-  'H-3, S-1: a client that comes back finds its session as it was (%s)',
+  'H-3, S-1: a client that returns with its session id finds its tasks and questions (%s)',
   async (kind) => {
     const server = owned(await startV1Http());
     const { url, gateway } = await httpGateway({ one: { url: server.url } });
@@ -34,7 +34,7 @@ test.each<ClientKind>(['v1', 'v2'])(
   },
 );
 
-test('S-5: a modern client is the same client on every connection', async () => {
+test('S-5: a modern client keeps its tasks across connections', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const before = await hubOverHttp(url, 'modern');
@@ -45,7 +45,7 @@ test('S-5: a modern client is the same client on every connection', async () => 
   expect((await after.call('get_task_result', { task_id })).text).toBe('waited');
 });
 
-test('S-1, H-12: the tasks of one session are nothing to another', async () => {
+test('S-1, H-12: the tasks of one session are unknown to another', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const mine = await hubOverHttp(url);

@@ -61,7 +61,7 @@ test.each(['v1', 'modern'])('H-9: a sampling request is answered with an image (
   });
 });
 
-test('H-9: a sampling request is answered with several blocks and the use of a tool', async () => {
+test('H-9: a sampling request is answered with several blocks, including tool use', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -83,7 +83,7 @@ test('H-9: a sampling request is answered with several blocks and the use of a t
   });
 });
 
-test.each(WAYS)('H-9: a sampling request can be declined, and the server is told so ($door, $kind)', async (way) => {
+test.each(WAYS)('H-9: a declined sampling request is an error for the server ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough(way, { one: { url: server.url } });
   for (const [reason, told] of [

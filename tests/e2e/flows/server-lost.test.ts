@@ -42,7 +42,7 @@ const MORTALS: { name: string; start: () => Promise<Mortal>; reason: RegExp }[] 
 
 const CASES = MORTALS.flatMap((mortal) => DOORS.map((door) => ({ door, ...mortal })));
 
-test.each(CASES)('H-7, B-2, B-3: a lost server ($name, $door) fails its tasks with the reason', async (each) => {
+test.each(CASES)('H-7, B-2, B-3: the tasks of a lost server ($name, $door) fail with the reason', async (each) => {
   const { config, kill } = await each.start();
   const hub = await hubThrough({ door: each.door, kind: 'v1' }, { one: config }, STAY_AWAY);
   await settle(hub);
@@ -118,7 +118,7 @@ test.each(DOORS)('H-5, B-3: the questions of a lost server are rejected (%s)', a
   expect(late).toMatchObject({ isError: true, code: 'TOOL_ERR_REQUEST_NOT_FOUND', elicitations: [], samplings: [] });
 });
 
-test.each(['url', 'command'])('H-12, B-3: a call that is still open fails at once with its server (%s)', async (by) => {
+test.each(['url', 'command'])('H-12, B-3: an open call fails at once when its server is lost (%s)', async (by) => {
   const server = by === 'url' ? owned(await startV1Http()) : undefined;
   const { url } = await httpGateway({ one: server ? { url: server.url } : v1Stdio() }, STAY_AWAY);
   const hub = await hubOverHttp(url);
@@ -135,7 +135,7 @@ test.each(['url', 'command'])('H-12, B-3: a call that is still open fails at onc
   expect(await tasksOf(hub)).toEqual([]);
 });
 
-test('B-3: only the tasks of the lost server fail, and finished results stay', async () => {
+test('B-3: only the tasks of the lost server fail, and finished results remain', async () => {
   const lost = owned(await startV1Http());
   const well = owned(await startV1Http());
   const { url } = await httpGateway({ lost: { url: lost.url }, well: { url: well.url } }, STAY_AWAY);

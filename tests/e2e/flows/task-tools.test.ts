@@ -15,7 +15,7 @@ async function promote(hub: HubClient, server: string, args: Json, more: Json = 
   return taskIdOf(await hub.call('execute_tool', { server, tool: 'slow', args, timeout_ms: 0, ...more }));
 }
 
-test.each(DOORS)('H-6: list_tasks shows what is asked for (%s)', async (door) => {
+test.each(DOORS)('H-6: list_tasks filters by its arguments (%s)', async (door) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url }, two: v1Stdio() });
   await settle(hub, 'one');
@@ -47,7 +47,7 @@ test.each(DOORS)('H-6: list_tasks shows what is asked for (%s)', async (door) =>
 });
 
 test.each(WAYS)(
-  'H-2, H-6, T-1: get_task shows the task and the questions of its server ($door, $kind)',
+  'H-2, H-6, T-1: get_task shows the task and the open questions of its server ($door, $kind)',
   async (way) => {
     const server = owned(await startV1Http());
     const hub = await hubThrough(way, { one: { url: server.url }, two: v1Stdio() });
@@ -82,23 +82,26 @@ test.each(WAYS)(
   },
 );
 
-test.each(DOORS)('H-6: a wait for a result that runs out tells the state and is no error (%s)', async (door) => {
-  const server = owned(await startV1Http());
-  const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url } });
-  const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
-  const task_id = taskIdOf(asked);
-  for (const timeout_ms of [0, 100]) {
-    const state = await hub.call('get_task_result', { task_id, timeout_ms });
-    expect(state.isError).toBe(false);
-    expect(state.body).toMatchObject({
-      task: { task_id, status: 'working' },
-      pending_elicitations_for_server: [{ requestId: asked.elicitations[0]?.requestId }],
-    });
-    expect(state.elicitations).toHaveLength(1);
-  }
-});
+test.each(DOORS)(
+  'H-6: get_task_result returns the status without an error when its timeout ends (%s)',
+  async (door) => {
+    const server = owned(await startV1Http());
+    const hub = await hubThrough({ door, kind: 'v1' }, { one: { url: server.url } });
+    const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
+    const task_id = taskIdOf(asked);
+    for (const timeout_ms of [0, 100]) {
+      const state = await hub.call('get_task_result', { task_id, timeout_ms });
+      expect(state.isError).toBe(false);
+      expect(state.body).toMatchObject({
+        task: { task_id, status: 'working' },
+        pending_elicitations_for_server: [{ requestId: asked.elicitations[0]?.requestId }],
+      });
+      expect(state.elicitations).toHaveLength(1);
+    }
+  },
+);
 
-test('H-6: several who wait for one result all get it', async () => {
+test('H-6: parallel waits for one result all get it', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -109,7 +112,7 @@ test('H-6: several who wait for one result all get it', async () => {
   expect(waits.flatMap(({ events }) => events).map(({ type }) => type)).toEqual(['task_completed']);
 });
 
-test.each(WAYS)('H-6: cancel_task stops the work on the server ($door, $kind)', async (way) => {
+test.each(WAYS)('H-6: cancel_task cancels the call on the server ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await hubThrough(way, { one: { url: server.url } });
   await settle(hub);
@@ -131,7 +134,7 @@ test.each(WAYS)('H-6: cancel_task stops the work on the server ($door, $kind)', 
   expect(twice.events).toEqual([]);
 });
 
-test('H-6: cancel_task stops the work of a modern server', async () => {
+test('H-6: cancel_task cancels the call on a modern server', async () => {
   const server = owned(await startV2Http({ era: 'modern' }));
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -142,7 +145,7 @@ test('H-6: cancel_task stops the work of a modern server', async () => {
   await soon(() => server.state.cancelled).toEqual(['slow:stop me']);
 });
 
-test('H-6, T-2, T-4: the work of a server over stdio is stopped too, whatever the reason', async () => {
+test('H-6, T-2, T-4: a call over stdio is cancelled on the server by cancel_task, expiry and client cancel', async () => {
   const { file, cancelled } = await newRecord();
   const { url } = await httpGateway({ one: v1Stdio({ TEST_RECORD: file }) });
   const hub = await hubOverHttp(url);
@@ -170,7 +173,7 @@ test('H-6, T-2, T-4: the work of a server over stdio is stopped too, whatever th
   await soon(cancelled).toEqual(['slow:by the client', 'slow:by its TTL', 'slow:by the user']);
 });
 
-test('H-6: a server that works on in spite of it changes nothing', async () => {
+test('H-6: a task stays cancelled although its server continues', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -183,7 +186,7 @@ test('H-6: a server that works on in spite of it changes nothing', async () => {
   expect(await taskOf(hub, task_id)).toMatchObject({ status: 'cancelled' });
 });
 
-test.each(['get_task', 'get_task_result', 'cancel_task'])('H-6, H-12: %s of no task says so', async (tool) => {
+test.each(['get_task', 'get_task_result', 'cancel_task'])('H-6, H-12: %s reports an unknown task id', async (tool) => {
   const { url } = await httpGateway({});
   const hub = await hubOverHttp(url);
   const reply = await hub.call(tool, { task_id: '01ARZ3NDEKTSV4RRFFQ69G5FAV' });
@@ -191,7 +194,7 @@ test.each(['get_task', 'get_task_result', 'cancel_task'])('H-6, H-12: %s of no t
   expect(reply.text).toContain('list_tasks');
 });
 
-test('H-6, X-3, X-4: list_tasks and get_task show the arguments, short and without secrets', async () => {
+test('H-6, X-3, X-4: list_tasks and get_task show arguments shortened and without secrets', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);

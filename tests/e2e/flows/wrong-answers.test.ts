@@ -36,7 +36,7 @@ test.each(DOORS)('H-9: a wrong answer is refused with the reason and the questio
   expect(twice).toMatchObject({ isError: true, code: 'TOOL_ERR_REQUEST_NOT_FOUND' });
 });
 
-test('H-9: the schema of each question is what its answer is checked against', async () => {
+test('H-9: each answer is checked against the schema of its own question', async () => {
   const server = owned(await startV2Http({ era: 'modern' }));
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, 'modern');
@@ -64,7 +64,7 @@ const WRONG_BLOCKS: { content: unknown; code: string }[] = [
   { content: { type: 'tool_use', id: '1', name: 'rockets', input: {} }, code: 'TOOL_ERR_INVALID_ANSWER' },
 ];
 
-test('H-9: a wrong sampling answer is refused and the request stays open', async () => {
+test('H-9: a wrong sampling answer is refused, and the request stays open', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -87,7 +87,7 @@ test('H-9: a wrong sampling answer is refused and the request stays open', async
   expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toContain('Rain.');
 });
 
-test('H-9, H-12: an answer to the wrong kind of question, or to none, opens and closes nothing', async () => {
+test('H-9, H-12: an answer to the wrong kind of question or to an unknown one changes nothing', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
