@@ -15,7 +15,7 @@ async function respond(hub: HubClient, request_id: string | undefined, content: 
   expect((await hub.call('respond_to_elicitation', given)).body).toMatchObject({ success: true });
 }
 
-test.each(TASKS)('H-5, B-6: two questions of one call at once ($how, $door)', async (way) => {
+test.each(TASKS)('H-5, B-6: two parallel questions of one call are both answered ($how, $door)', async (way) => {
   const { hub } = await behind(way);
   const promoted = await hub.call('execute_tool', { server: 'one', tool: 'ask_both' });
   const task_id = taskIdOf(promoted);
@@ -34,7 +34,7 @@ test.each(TASKS)('H-5, B-6: two questions of one call at once ($how, $door)', as
   expect((await hub.call('get_task_result', { task_id })).text).toBe('Hello Ada, 36');
 });
 
-test.each(EXTENSION)('H-3, B-6: a round of questions first, and then a task that asks ($door)', async (way) => {
+test.each(EXTENSION)('H-3, B-6: a call asks in a round first, then becomes a task that asks ($door)', async (way) => {
   const { hub } = await behind(way);
   const promoted = await hub.call('execute_tool', { server: 'one', tool: 'round_then_task' });
   const task_id = taskIdOf(promoted);
@@ -47,7 +47,7 @@ test.each(EXTENSION)('H-3, B-6: a round of questions first, and then a task that
   expect((await hub.call('get_task_result', { task_id })).text).toBe('Hello Ada, 36, after the first round');
 });
 
-test.each(KEEPERS)('B-6: fifty calls that each become a $how end with their own result', async ({ start }) => {
+test.each(KEEPERS)('B-6: fifty calls that each become a $how return their own results', async ({ start }) => {
   const { url, state } = await start();
   const hub = await hubOverHttp((await httpGateway({ one: { url } })).url);
   const calls = Array.from({ length: 50 }, async (_, index) => {
@@ -61,7 +61,7 @@ test.each(KEEPERS)('B-6: fifty calls that each become a $how end with their own 
   expect(requestsOf(state, 'tools/list').length).toBeLessThan(2);
 });
 
-test('B-6: who has heard the end of a task does not go on listening', async () => {
+test('B-6: the gateway ends its subscription to a task when the task ends', async () => {
   const { url, state } = owned(await startTasksV2Http());
   const hub = await hubOverHttp((await httpGateway({ one: { url } })).url);
   const call = { server: 'one', tool: 'hold', timeout_ms: 300 };

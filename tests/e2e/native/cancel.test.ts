@@ -7,7 +7,7 @@ import { owned } from '../../support/owned.ts';
 import { eventsUntil, has, soon, taskOf } from '../flows/watch.ts';
 import { KEEPERS } from './ways.ts';
 
-test('H-6, B-6: a task that is cancelled before it has a name is cancelled by its name', async () => {
+test('H-6, B-6: a task cancelled before the server returned its id is cancelled once the id is known', async () => {
   const liar = owned(await startLiarHttp('legacy'));
   const hub = await hubOverHttp((await httpGateway({ one: { url: liar.url } })).url);
   await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'hi' } });
@@ -17,20 +17,23 @@ test('H-6, B-6: a task that is cancelled before it has a name is cancelled by it
   expect(liar.seen.get('tasks/get')).toBeUndefined();
 });
 
-test.each(['legacy', 'modern'] as const)('T-5, B-6: a task that a %s server cancels is cancelled', async (manner) => {
-  const liar = owned(await startLiarHttp(manner));
-  const hub = await hubOverHttp((await httpGateway({ one: { url: liar.url } })).url);
-  const promoted = await hub.call('execute_tool', { server: 'one', tool: 'self_cancelled', timeout_ms: 0 });
-  const task_id = taskIdOf(promoted);
-  if (!has('task_cancelled')(promoted.events)) await eventsUntil(hub, has('task_cancelled'));
-  expect(await taskOf(hub, task_id)).toMatchObject({
-    status: 'cancelled',
-    status_message: expect.stringContaining('closing time') as unknown,
-  });
-  expect(await hub.call('get_task_result', { task_id })).toMatchObject({ isError: true });
-});
+test.each(['legacy', 'modern'] as const)(
+  'T-5, B-6: a task that a %s server cancels is reported as cancelled',
+  async (manner) => {
+    const liar = owned(await startLiarHttp(manner));
+    const hub = await hubOverHttp((await httpGateway({ one: { url: liar.url } })).url);
+    const promoted = await hub.call('execute_tool', { server: 'one', tool: 'self_cancelled', timeout_ms: 0 });
+    const task_id = taskIdOf(promoted);
+    if (!has('task_cancelled')(promoted.events)) await eventsUntil(hub, has('task_cancelled'));
+    expect(await taskOf(hub, task_id)).toMatchObject({
+      status: 'cancelled',
+      status_message: expect.stringContaining('closing time') as unknown,
+    });
+    expect(await hub.call('get_task_result', { task_id })).toMatchObject({ isError: true });
+  },
+);
 
-test.each(KEEPERS)('T-2, B-6: the end of its TTL stops a $how on the server', async ({ start }) => {
+test.each(KEEPERS)('T-2, B-6: the end of its TTL cancels a $how on the server', async ({ start }) => {
   const { url, state } = await start();
   const hub = await hubOverHttp((await httpGateway({ one: { url } })).url);
   const call = { server: 'one', tool: 'hold', timeout_ms: 200, task_ttl_ms: 300 };

@@ -85,21 +85,24 @@ const ROWS: Row[] = [
 
 const CASES = DOORS.flatMap((door) => ROWS.map((row) => ({ door, ...row })));
 
-test.each(CASES)('X-4, B-6: a server of the $manner era that does $tool ($door)', async ({ door, ...row }) => {
-  const hub = await among(door, row.manner);
-  const reply = await execute(hub, row.tool);
-  expect(reply.text).toMatch(row.says);
-  if (row.fine) expect(reply.isError).toBe(false);
-  else expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
-  await isWell(hub);
-});
+test.each(CASES)(
+  'X-4, B-6: a call of a misbehaving $manner server’s tool $tool ends without harm ($door)',
+  async ({ door, ...row }) => {
+    const hub = await among(door, row.manner);
+    const reply = await execute(hub, row.tool);
+    expect(reply.text).toMatch(row.says);
+    if (row.fine) expect(reply.isError).toBe(false);
+    else expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_EXECUTION_FAILED' });
+    await isWell(hub);
+  },
+);
 
 const INTERVALS = [0, -1, 0.5, 1e300, '1000', null];
 const ODD_POLLS = (['legacy', 'modern'] as const).flatMap((manner) =>
   INTERVALS.map((interval) => ({ manner, interval })),
 );
 
-test.each(ODD_POLLS)('X-4, B-6: a $manner server may want to be asked every $interval', async (each) => {
+test.each(ODD_POLLS)('X-4, B-6: an unusual poll interval of a $manner server is tolerated: $interval', async (each) => {
   const hub = await among('http', each.manner);
   const call = { server: 'liar', tool: 'odd_poll', args: { interval: each.interval }, timeout_ms: 1500 };
   const reply = await hub.call('execute_tool', call);
@@ -111,14 +114,14 @@ test.each(ODD_POLLS)('X-4, B-6: a $manner server may want to be asked every $int
 
 const LISTLESS = DOORS.flatMap((door) => (['listless', 'listshy'] as const).map((manner) => ({ door, manner })));
 
-test.each(LISTLESS)('X-4, B-6: a tool can be called that a $manner server does not list ($door)', async (each) => {
+test.each(LISTLESS)('X-4, B-6: a tool that a $manner server does not list can be called ($door)', async (each) => {
   const hub = await among(each.door, each.manner);
   await isWell(hub);
 });
 
 const SHAPELESS = DOORS.flatMap((door) => ['no_result', 'no_content'].map((tool) => ({ door, tool })));
 
-test.each(SHAPELESS)('X-4, H-3: a result that is none ends the call all the same ($tool, $door)', async (each) => {
+test.each(SHAPELESS)('X-4, H-3: an invalid tool result ends the call ($tool, $door)', async (each) => {
   const hub = await among(each.door, 'legacy');
   await execute(hub, each.tool);
   await isWell(hub);
@@ -132,7 +135,7 @@ const BROKEN = (['legacy', 'modern'] as const).flatMap((manner) =>
   ),
 );
 
-test.each(BROKEN)('X-4, B-6: a question whose $how ends its call ($manner, $tool, $door)', async (each) => {
+test.each(BROKEN)('X-4, B-6: a question with an invalid $how ends its call ($manner, $tool, $door)', async (each) => {
   const hub = await among(each.door, each.manner);
   const reply = await execute(hub, each.tool, { how: each.how });
   // A server that asks by a request is told in its answer, and decides by itself what becomes of the call.
@@ -155,7 +158,7 @@ const DEAF: { tool: string; says: RegExp }[] = [
 ];
 
 test.each(DOORS.flatMap((door) => DEAF.map((row) => ({ door, ...row }))))(
-  'X-4, B-6: an answer that does not count ends the call ($tool, $door)',
+  'X-4, B-6: an answer that the server rejects ends the call ($tool, $door)',
   async ({ door, tool, says }) => {
     const hub = await among(door, 'modern');
     const asked = await execute(hub, tool);
@@ -167,7 +170,7 @@ test.each(DOORS.flatMap((door) => DEAF.map((row) => ({ door, ...row }))))(
   },
 );
 
-test.each(DOORS)('B-6: a task that asks when it is made is heard at once (%s)', async (door) => {
+test.each(DOORS)('B-6: a task that is created with a question is asked at once (%s)', async (door) => {
   const hub = await among(door, 'modern');
   const asked = await execute(hub, 'born_asking');
   await answer(hub, asked);
@@ -179,7 +182,7 @@ test.each(DOORS)('B-6: a task that asks when it is made is heard at once (%s)', 
 const FLOODS = DOORS.flatMap((door) => (['legacy', 'modern'] as const).map((manner) => ({ door, manner })));
 
 test.each(FLOODS)(
-  'X-3, X-4, T-7: a flood of progress harms nobody ($manner, $door)',
+  'X-3, X-4, T-7: a flood of progress from a $manner server does not affect others ($door)',
   async ({ door, manner }) => {
     const hub = await among(door, manner);
     await echo(hub, 'liar');
@@ -199,13 +202,16 @@ const STRANGE = DOORS.flatMap((door) =>
   (['stranger', 'parrot', 'ancient'] as const).map((manner) => ({ door, manner })),
 );
 
-test.each(STRANGE)('X-4, B-1, H-12: a $manner is no MCP server, and is said to be none ($door)', async (each) => {
-  const hub = await among(each.door, each.manner);
-  const reply = await execute(hub, 'echo', { text: 'hello?' });
-  expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_SERVER_DISCONNECTED' });
-  expect(reply.text).toContain("'liar'");
-  if (each.manner === 'ancient') expect(reply.text).toContain('1999-12-31');
-  expect(await echo(hub, 'honest', 'not harmed')).toBe('not harmed');
-  const { body } = await hub.call('get_server_status', { server: 'liar' });
-  expect(body).toMatchObject({ connected: false });
-});
+test.each(STRANGE)(
+  'X-4, B-1, H-12: a server of the kind $manner is reported as not an MCP server ($door)',
+  async (each) => {
+    const hub = await among(each.door, each.manner);
+    const reply = await execute(hub, 'echo', { text: 'hello?' });
+    expect(reply).toMatchObject({ isError: true, code: 'TOOL_ERR_SERVER_DISCONNECTED' });
+    expect(reply.text).toContain("'liar'");
+    if (each.manner === 'ancient') expect(reply.text).toContain('1999-12-31');
+    expect(await echo(hub, 'honest', 'not harmed')).toBe('not harmed');
+    const { body } = await hub.call('get_server_status', { server: 'liar' });
+    expect(body).toMatchObject({ connected: false });
+  },
+);

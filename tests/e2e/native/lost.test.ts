@@ -46,7 +46,7 @@ async function promote(hub: HubClient, tool: string, args: Json = {}): Promise<s
 
 const typesOf = (events: HubEvent[]): string[] => events.map(({ type }) => type);
 
-test.each(KEEPERS)('B-3: a $how goes on when all streams break', async ({ start }) => {
+test.each(KEEPERS)('B-3: a $how continues when all streams break', async ({ start }) => {
   const server = await start();
   const hub = await hubFor({ url: server.url });
   const task_id = await promote(hub, 'hold', { text: 'true' });
@@ -61,7 +61,7 @@ test.each(KEEPERS)('B-3: a $how goes on when all streams break', async ({ start 
   expect(requestsOf(server.state, 'tools/call')).toHaveLength(3);
 });
 
-test.each(KEEPERS)('B-3: a $how goes on when its server restarts with its tasks', async ({ start, again }) => {
+test.each(KEEPERS)('B-3: a $how continues when its server restarts with its tasks', async ({ start, again }) => {
   const server = await start();
   const hub = await hubFor({ url: server.url });
   const task_id = await promote(hub, 'hold', { text: 'true' });
@@ -81,7 +81,7 @@ test.each(KEEPERS)('B-3: a $how goes on when its server restarts with its tasks'
   expect(requestsOf(server.state, 'tools/call')).toHaveLength(3);
 });
 
-test.each(KEEPERS)('B-3: a $how that ended while nobody could ask has its result', async ({ start, again }) => {
+test.each(KEEPERS)('B-3: a $how that ended while the server was away has its result', async ({ start, again }) => {
   const server = await start();
   const hub = await hubFor({ url: server.url });
   const task_id = await promote(hub, 'hold', { text: 'true' });
@@ -94,7 +94,7 @@ test.each(KEEPERS)('B-3: a $how that ended while nobody could ask has its result
   expect((await hub.call('get_task_result', { task_id: failing })).text).toBe('in time');
 });
 
-test.each(KEEPERS)('B-3: a server that is back is asked about its $how at once', async ({ start, again }) => {
+test.each(KEEPERS)('B-3: a server that returns is polled at once for its $how', async ({ start, again }) => {
   const server = await start({ pollMs: 600_000 });
   const hub = await hubFor({ url: server.url });
   const ended = await promote(hub, 'hold', { text: 'true' });
@@ -105,7 +105,7 @@ test.each(KEEPERS)('B-3: a server that is back is asked about its $how at once',
   expect((await hub.call('get_task_result', { task_id: ended })).text).toBe('true');
 });
 
-test.each(KEEPERS)('B-3: a server that is back tells news of its $how as before', async ({ start, again }) => {
+test.each(KEEPERS)('B-3: a server that returns sends notifications of its $how again', async ({ start, again }) => {
   const server = await start({ pollMs: 600_000 });
   const hub = await hubFor({ url: server.url });
   const task_id = await promote(hub, 'hold', { text: 'true' });
@@ -120,7 +120,7 @@ test.each(KEEPERS)('B-3: a server that is back tells news of its $how as before'
   expect((await hub.call('get_task_result', { task_id })).text).toBe('true');
 });
 
-test.each(KEEPERS)('B-3, T-5: a $how that its server forgot fails, and the reason says so', async ({ start, anew }) => {
+test.each(KEEPERS)('B-3, T-5: a $how that its server forgot fails with that reason', async ({ start, anew }) => {
   const server = await start();
   const hub = await hubFor({ url: server.url });
   const task_id = await promote(hub, 'hold');
@@ -140,7 +140,7 @@ test.each(KEEPERS)('B-3, T-5: a $how that its server forgot fails, and the reaso
 test.each([
   { how: 'core task', config: tasksV1Stdio },
   { how: 'extension task', config: tasksV2Stdio },
-])('B-3, T-5: a $how dies with its process', async ({ config }) => {
+])('B-3, T-5: a $how fails when its server process is killed', async ({ config }) => {
   const hub = await hubFor(config());
   const task_id = await promote(hub, 'slow', { ms: 600_000 });
   process.kill(Number((await execute(hub, 'pid')).text), 'SIGKILL');
@@ -150,24 +150,27 @@ test.each([
   await settle(hub);
 });
 
-test.each(KEEPERS)('B-3: a plain call fails where a $how goes on', async ({ start, again }) => {
-  const server = await start();
-  const hub = await hubFor({ url: server.url });
-  const kept = await promote(hub, 'hold', { text: 'true' });
-  const plain = await promote(hub, 'linger', { ms: 600_000 });
-  const open = execute(hub, 'linger', { ms: 600_000 });
-  await soon(() => requestsOf(server.state, 'tools/call').length).toBe(4);
-  await server.stop();
-  expect(await open).toMatchObject({ isError: true, code: 'TOOL_ERR_SERVER_DISCONNECTED' });
-  await soon(() => taskOf(hub, plain)).toMatchObject({
-    status: 'failed',
-    error: { message: expect.stringContaining("server 'one' disconnected") as unknown },
-  });
-  expect(await taskOf(hub, kept)).toMatchObject({ status: 'working' });
-  owned(await again(server));
-  server.state.release();
-  expect((await hub.call('get_task_result', { task_id: kept })).text).toBe('true');
-});
+test.each(KEEPERS)(
+  'B-3: a plain call fails when its server is lost, and a $how continues',
+  async ({ start, again }) => {
+    const server = await start();
+    const hub = await hubFor({ url: server.url });
+    const kept = await promote(hub, 'hold', { text: 'true' });
+    const plain = await promote(hub, 'linger', { ms: 600_000 });
+    const open = execute(hub, 'linger', { ms: 600_000 });
+    await soon(() => requestsOf(server.state, 'tools/call').length).toBe(4);
+    await server.stop();
+    expect(await open).toMatchObject({ isError: true, code: 'TOOL_ERR_SERVER_DISCONNECTED' });
+    await soon(() => taskOf(hub, plain)).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining("server 'one' disconnected") as unknown },
+    });
+    expect(await taskOf(hub, kept)).toMatchObject({ status: 'working' });
+    owned(await again(server));
+    server.state.release();
+    expect((await hub.call('get_task_result', { task_id: kept })).text).toBe('true');
+  },
+);
 
 async function answer(hub: HubClient, request_id: string | undefined): Promise<void> {
   const given = { request_id, action: 'accept', content: { name: 'Ada' } };
@@ -193,7 +196,7 @@ const SURVIVORS = [
   },
 ];
 
-test.each(SURVIVORS)('B-3: the question of $how survives the loss, and its answer arrives', async ({ start }) => {
+test.each(SURVIVORS)('B-3: the question of $how survives a lost server, and its answer arrives', async ({ start }) => {
   const server = await start();
   const hub = await hubFor({ url: server.url });
   const asked = await execute(hub, 'ask');
@@ -209,7 +212,7 @@ test.each(SURVIVORS)('B-3: the question of $how survives the loss, and its answe
 });
 
 test.each(SURVIVORS)(
-  'B-3: the answer to the question of $how may be what shows that its server is away',
+  'B-3: an answer to the question of $how arrives although it is what reveals the lost server',
   async ({ start }) => {
     const server = await start();
     const hub = await hubFor({ url: server.url });
@@ -222,22 +225,25 @@ test.each(SURVIVORS)(
   },
 );
 
-test.each(SURVIVORS)('B-3: the answer to the question of $how may come while its server is away', async ({ start }) => {
-  const server = await start();
-  const hub = await hubFor({ url: server.url });
-  const asked = await execute(hub, 'ask');
-  await server.stop();
-  await eventsUntil(hub, has('server_disconnected'));
-  await answer(hub, asked.elicitations[0]?.requestId);
-  const task_id = taskIdOf(asked);
-  expect((await hub.call('get_task_result', { task_id, timeout_ms: 300 })).body).toMatchObject({
-    task: { status: 'working' },
-  });
-  owned(await server.again());
-  expect((await hub.call('get_task_result', { task_id })).text).toBe('Hello Ada');
-});
+test.each(SURVIVORS)(
+  'B-3: an answer to the question of $how arrives although its server is away',
+  async ({ start }) => {
+    const server = await start();
+    const hub = await hubFor({ url: server.url });
+    const asked = await execute(hub, 'ask');
+    await server.stop();
+    await eventsUntil(hub, has('server_disconnected'));
+    await answer(hub, asked.elicitations[0]?.requestId);
+    const task_id = taskIdOf(asked);
+    expect((await hub.call('get_task_result', { task_id, timeout_ms: 300 })).body).toMatchObject({
+      task: { status: 'working' },
+    });
+    owned(await server.again());
+    expect((await hub.call('get_task_result', { task_id })).text).toBe('Hello Ada');
+  },
+);
 
-test('B-3: what a core task had asked is asked again when its server is back', async () => {
+test('B-3: a core task asks its question again when its server returns', async () => {
   const server = owned(await startTasksV1Http());
   const hub = await hubFor({ url: server.url });
   const asked = await execute(hub, 'ask');
@@ -254,7 +260,7 @@ test('B-3: what a core task had asked is asked again when its server is back', a
   expect((await hub.call('get_task_result', { task_id })).text).toBe('Hello Ada');
 });
 
-test.each(KEEPERS)('B-3: a $how whose server stays away ends with the reason', async ({ start }) => {
+test.each(KEEPERS)('B-3: a $how fails with the reason when its server stays away', async ({ start }) => {
   const server = await start();
   const settings = { servers: { pingMs: 100, reconnect: { firstMs: 20, maxMs: 50, attempts: 3 } } };
   const { url } = await httpGateway({ one: { url: server.url } }, settings);
@@ -278,7 +284,7 @@ test.each(KEEPERS)('H-6, B-3: a $how can be cancelled while its server is away',
   expect(await taskOf(hub, task_id)).toMatchObject({ status: 'cancelled' });
 });
 
-test.each(KEEPERS)('S-3, B-6: removing its server cancels a $how there', async ({ start }) => {
+test.each(KEEPERS)('S-3, B-6: removing the server cancels a $how there', async ({ start }) => {
   const server = await start();
   const hub = await hubFor({ url: server.url });
   const task_id = await promote(hub, 'hold');
@@ -287,7 +293,7 @@ test.each(KEEPERS)('S-3, B-6: removing its server cancels a $how there', async (
   await soon(() => server.state.cancelled).toEqual(['hold']);
 });
 
-test.each(KEEPERS)('S-4, B-6: the end of its session cancels a $how', async ({ start }) => {
+test.each(KEEPERS)('S-4, B-6: ending the session cancels a $how', async ({ start }) => {
   const server = await start();
   const { url } = await httpGateway({ one: { url: server.url } }, SETTINGS);
   const hub = await hubOverHttp(url);

@@ -56,14 +56,14 @@ const MOMENTS = [
   { at: 'looked at with it', door: 'stdio', start: programByHand },
 ];
 
-test.each(MOMENTS)('B-6: news are not missed that came when the task was $at ($door)', async ({ at, start }) => {
+test.each(MOMENTS)('B-6: a notification next to a response is not missed: task $at ($door)', async ({ at, start }) => {
   const server = await start(core(at));
   const { call } = connectTo(server.config);
   expect(await call('a')).toEqual(DONE);
   expect(server.count('tasks/get')).toBeLessThan(4);
 });
 
-test('B-6: news of an extension task are not missed that come with the answer of how it is', async () => {
+test('B-6: a notification of an extension task next to the response of tasks/get is not missed', async () => {
   const never = { pollIntervalMs: NEVER_MS };
   let ended = false;
   const done = extensionTask('completed', { ...never, result: text('done') });
@@ -82,24 +82,27 @@ test('B-6: news of an extension task are not missed that come with the answer of
   expect(program.count('tasks/get')).toBe(2);
 });
 
-test.each(DOORS)('B-6: a server that tells of every look is not looked at on and on ($door)', async ({ start }) => {
-  const looks: number[] = [];
-  const server = await start(
-    legacy({
-      'tools/call': (asker) => asker.reply({ task: coreTask('working') }),
-      'tasks/get': (asker) => {
-        looks.push(Date.now());
-        const task = coreTask('working', { pollInterval: NEVER_MS, statusMessage: `look ${looks.length}` });
-        asker.say(news(task), asker.answer(task));
-      },
-    }),
-  );
-  const { call } = connectTo(server.config);
-  const stop = new AbortController();
-  const ended = call('a', { signal: stop.signal });
-  await soon(() => looks.length).toBeGreaterThan(30);
-  stop.abort();
-  await ended;
-  // About twenty in a second; however busy the machine is, the looks can only be further apart.
-  expect(Number(looks[30]) - Number(looks[0])).toBeGreaterThan(1200);
-});
+test.each(DOORS)(
+  'B-6: a server that sends a notification for every poll is not polled in a loop ($door)',
+  async ({ start }) => {
+    const looks: number[] = [];
+    const server = await start(
+      legacy({
+        'tools/call': (asker) => asker.reply({ task: coreTask('working') }),
+        'tasks/get': (asker) => {
+          looks.push(Date.now());
+          const task = coreTask('working', { pollInterval: NEVER_MS, statusMessage: `look ${looks.length}` });
+          asker.say(news(task), asker.answer(task));
+        },
+      }),
+    );
+    const { call } = connectTo(server.config);
+    const stop = new AbortController();
+    const ended = call('a', { signal: stop.signal });
+    await soon(() => looks.length).toBeGreaterThan(30);
+    stop.abort();
+    await ended;
+    // About twenty in a second; however busy the machine is, the looks can only be further apart.
+    expect(Number(looks[30]) - Number(looks[0])).toBeGreaterThan(1200);
+  },
+);

@@ -16,7 +16,7 @@ function polls({ received }: TasksState): number[] {
   return received.filter(({ message }) => message.method === 'tasks/get').map(({ at }) => at);
 }
 
-test.each(KEEPERS)('B-6: a server is not asked about its $how more often than it wants', async ({ start }) => {
+test.each(KEEPERS)('B-6: a server is not polled for its $how more often than its poll interval', async ({ start }) => {
   const { url, state } = await start({ pollMs: 250, notifies: false });
   const hub = await hubFor(url);
   const promoted = await hub.call('execute_tool', { server: 'one', tool: 'hold', timeout_ms: 0 });
@@ -30,7 +30,7 @@ test.each(KEEPERS)('B-6: a server is not asked about its $how more often than it
   await hub.call('get_task_result', { task_id: taskIdOf(promoted) });
 });
 
-test.each(KEEPERS)('B-6: news of a $how are looked at before the next poll', async ({ start }) => {
+test.each(KEEPERS)('B-6: a notification of a $how is processed before the next poll', async ({ start }) => {
   const { url, state } = await start({ pollMs: 600_000 });
   const hub = await hubFor(url);
   const promoted = await hub.call('execute_tool', { server: 'one', tool: 'hold', timeout_ms: 300 });
@@ -39,7 +39,7 @@ test.each(KEEPERS)('B-6: news of a $how are looked at before the next poll', asy
   expect(polls(state).length).toBeLessThan(5);
 });
 
-test.each(KEEPERS)('B-6: a question and what follows its answer need no poll ($how)', async ({ start }) => {
+test.each(KEEPERS)('B-6: a question and the steps after its answer need no poll ($how)', async ({ start }) => {
   const { url, state } = await start({ pollMs: 600_000 });
   const hub = await hubFor(url);
   const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', timeout_ms: 600_000 });
@@ -49,7 +49,7 @@ test.each(KEEPERS)('B-6: a question and what follows its answer need no poll ($h
   expect(polls(state).length).toBeLessThan(8);
 });
 
-test.each(KEEPERS)('E-1, E-3, B-6: news of a $how are not for the client', async ({ start }) => {
+test.each(KEEPERS)('E-1, E-3, B-6: notifications of a $how cause no events for the client', async ({ start }) => {
   const { url, state } = await start();
   const hub = await hubFor(url);
   const calls = Array.from({ length: 10 }, async (_, index) => {

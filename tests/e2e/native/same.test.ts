@@ -28,7 +28,7 @@ async function answer(hub: HubClient, requestId: string | undefined, name: strin
   expect((await hub.call('respond_to_elicitation', given)).body).toMatchObject({ success: true });
 }
 
-test.each(WAYS)('H-3, H-4, B-6: a result comes back as the server gave it ($how, $door)', async (way) => {
+test.each(WAYS)('H-3, H-4, B-6: a result is the same as the server sent it ($how, $door)', async (way) => {
   const { hub } = await behind(way);
   const { raw } = await execute(hub, 'rich');
   const { content, ...rest } = richResult();
@@ -41,42 +41,48 @@ test.each(WAYS)('H-3, H-4, B-6: a result comes back as the server gave it ($how,
   expect(await tasksOf(hub)).toEqual([]);
 });
 
-test.each(WAYS)('H-3, B-6: a slow call is promoted by its timeout and ends as a task ($how, $door)', async (way) => {
-  const { hub } = await behind(way);
-  const promoted = await execute(hub, 'slow', { ms: 600, text: 'there' }, 100);
-  expect(promoted.text).toContain('exceeded timeout (100ms)');
-  const task_id = taskIdOf(promoted);
-  expect(await taskOf(hub, task_id)).toMatchObject({ status: 'working', server: 'one', tool: 'slow' });
-  const result = await hub.call('get_task_result', { task_id });
-  expect(result.raw.content[0]).toEqual({ type: 'text', text: 'there' });
-  expect(await taskOf(hub, task_id)).toMatchObject({ status: 'completed' });
-  expect(result.events.map(({ type }) => type)).toEqual(['task_completed']);
-});
+test.each(WAYS)(
+  'H-3, B-6: a slow call is promoted by its timeout, and its task completes ($how, $door)',
+  async (way) => {
+    const { hub } = await behind(way);
+    const promoted = await execute(hub, 'slow', { ms: 600, text: 'there' }, 100);
+    expect(promoted.text).toContain('exceeded timeout (100ms)');
+    const task_id = taskIdOf(promoted);
+    expect(await taskOf(hub, task_id)).toMatchObject({ status: 'working', server: 'one', tool: 'slow' });
+    const result = await hub.call('get_task_result', { task_id });
+    expect(result.raw.content[0]).toEqual({ type: 'text', text: 'there' });
+    expect(await taskOf(hub, task_id)).toMatchObject({ status: 'completed' });
+    expect(result.events.map(({ type }) => type)).toEqual(['task_completed']);
+  },
+);
 
-test.each(WAYS)('H-3, H-5, B-6: a question promotes its call, and its answer arrives ($how, $door)', async (way) => {
-  const { hub } = await behind(way);
-  const promoted = await execute(hub, 'ask', { message: 'Who is there?' });
-  const task_id = taskIdOf(promoted);
-  expect(promoted.elicitations).toMatchObject([
-    { server: 'one', message: 'Who is there?', requestedSchema: { required: ['name'] }, taskId: task_id },
-  ]);
-  expect(await taskOf(hub, task_id)).toMatchObject({ status: 'working' });
-  const wrong = { request_id: promoted.elicitations[0]?.requestId, action: 'accept', content: { nam: 'Ada' } };
-  expect((await hub.call('respond_to_elicitation', wrong)).code).toBe('TOOL_ERR_INVALID_ANSWER');
-  await answer(hub, promoted.elicitations[0]?.requestId, 'Ada');
-  const result = await hub.call('get_task_result', { task_id });
-  expect(result.text).toBe('Hello Ada');
-  expect(result.elicitations).toEqual([]);
-});
+test.each(WAYS)(
+  'H-3, H-5, B-6: a question promotes its call, and its answer reaches the server ($how, $door)',
+  async (way) => {
+    const { hub } = await behind(way);
+    const promoted = await execute(hub, 'ask', { message: 'Who is there?' });
+    const task_id = taskIdOf(promoted);
+    expect(promoted.elicitations).toMatchObject([
+      { server: 'one', message: 'Who is there?', requestedSchema: { required: ['name'] }, taskId: task_id },
+    ]);
+    expect(await taskOf(hub, task_id)).toMatchObject({ status: 'working' });
+    const wrong = { request_id: promoted.elicitations[0]?.requestId, action: 'accept', content: { nam: 'Ada' } };
+    expect((await hub.call('respond_to_elicitation', wrong)).code).toBe('TOOL_ERR_INVALID_ANSWER');
+    await answer(hub, promoted.elicitations[0]?.requestId, 'Ada');
+    const result = await hub.call('get_task_result', { task_id });
+    expect(result.text).toBe('Hello Ada');
+    expect(result.elicitations).toEqual([]);
+  },
+);
 
-test.each(WAYS)('H-3, B-6: a question may be declined ($how, $door)', async (way) => {
+test.each(WAYS)('H-3, B-6: a question can be declined ($how, $door)', async (way) => {
   const { hub } = await behind(way);
   const promoted = await execute(hub, 'ask');
   await hub.call('respond_to_elicitation', { request_id: promoted.elicitations[0]?.requestId, action: 'decline' });
   expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('declined');
 });
 
-test.each(WAYS)('H-3, B-6: one question after the other ($how, $door)', async (way) => {
+test.each(WAYS)('H-3, B-6: two questions of one call are asked one after the other ($how, $door)', async (way) => {
   const { hub } = await behind(way);
   const promoted = await execute(hub, 'ask_twice');
   const task_id = taskIdOf(promoted);
@@ -101,7 +107,7 @@ test.each(WAYS)('H-3, H-9, B-6: a sampling request is answered ($how, $door)', a
   expect(JSON.parse((await hub.call('get_task_result', { task_id })).text)).toMatchObject(sampled);
 });
 
-test.each(WAYS)('H-6, B-6: cancel_task reaches the server ($how, $door)', async (way) => {
+test.each(WAYS)('H-6, B-6: cancel_task cancels the call on the server ($how, $door)', async (way) => {
   const { hub, cancelled } = await behind(way);
   const task_id = await promote(hub, 'slow', { ms: NEVER, text: 'stop me' });
   const other = await promote(hub, 'slow', { ms: NEVER, text: 'not me' });
@@ -125,7 +131,7 @@ test.each(WAYS)('H-6, B-6: a call that waits for an answer can be cancelled ($ho
   expect(await taskOf(hub, task_id)).toMatchObject({ status: 'cancelled' });
 });
 
-test.each(WAYS)('T-5, B-6: a result that is an error is a completed task ($how, $door)', async (way) => {
+test.each(WAYS)('T-5, B-6: a tool result with isError makes the task completed ($how, $door)', async (way) => {
   const ready = await behind(way);
   const open = await execute(ready.hub, 'fail');
   const { hub, task_id } = await promoteAtOnce(ready, 'fail');
@@ -137,7 +143,7 @@ test.each(WAYS)('T-5, B-6: a result that is an error is a completed task ($how, 
   expect(await taskOf(hub, task_id)).toMatchObject({ status: 'completed' });
 });
 
-test.each(WAYS)('T-5, H-12, B-6: a failed task carries the error of the server ($how, $door)', async (way) => {
+test.each(WAYS)('T-5, H-12, B-6: a failed task has the error of the server ($how, $door)', async (way) => {
   const ready = await behind(way);
   const error = {
     code: -32_011,
@@ -152,7 +158,7 @@ test.each(WAYS)('T-5, H-12, B-6: a failed task carries the error of the server (
   expect(await taskOf(hub, task_id)).toMatchObject({ status: 'failed', error });
 });
 
-test.each(WAYS)('T-7, B-6: a client that waits hears how the call is doing ($how, $door)', async (way) => {
+test.each(WAYS)('T-7, B-6: a waiting client gets progress or status messages ($how, $door)', async (way) => {
   const { hub } = await behind(way);
   const heard: { progress: number; message?: string | undefined }[] = [];
   const call = { server: 'one', tool: 'slow', args: { ms: 900, steps: 3, text: 'there' } };
@@ -171,7 +177,7 @@ test.each(WAYS)('T-7, B-6: a client that waits hears how the call is doing ($how
 
 const CORE = WAYS.filter(({ how }) => how === 'core task');
 
-test.each(CORE)('T-7, B-6: progress that a $how reports reaches a client that waits ($door)', async (way) => {
+test.each(CORE)('T-7, B-6: progress of a $how reaches a waiting client ($door)', async (way) => {
   const { hub } = await behind(way);
   const heard: unknown[] = [];
   const call = { server: 'one', tool: 'slow', args: { ms: 900, steps: 3, text: 'there', by: 'progress' } };
@@ -182,7 +188,7 @@ test.each(CORE)('T-7, B-6: progress that a $how reports reaches a client that wa
   await soon(async () => (await taskOf(hub, task_id))['status_message']).toMatch(/^step \d+$/);
 });
 
-test.each(WAYS)('T-7, B-6: a task says of itself what the server says of it ($how, $door)', async (way) => {
+test.each(WAYS)('T-7, B-6: the status message of a task is that of the server ($how, $door)', async (way) => {
   const { hub } = await behind(way);
   const task_id = await promote(hub, 'slow', { ms: 60_000, steps: 300 });
   await soon(async () => (await taskOf(hub, task_id))['status_message']).toMatch(/^step \d+$/);
@@ -205,7 +211,7 @@ async function answerAll(hub: HubClient): Promise<void> {
 
 const TIED = WAYS.filter(({ how, door }) => how !== 'push' || door === 'http');
 
-test.each(TIED)('H-3, B-6: each of three questions at once finds its call ($how, $door)', async (way) => {
+test.each(TIED)('H-3, B-6: each of three parallel questions is attributed to its call ($how, $door)', async (way) => {
   const { hub } = await behind(way);
   const promoted = await Promise.all(NAMES.map((name) => execute(hub, 'ask', { message: `Are you ${name}?` })));
   const { elicitations } = await hub.call('get_elicitations');
@@ -220,7 +226,7 @@ test.each(TIED)('H-3, B-6: each of three questions at once finds its call ($how,
 
 const UNTIED = WAYS.find((way) => !TIED.includes(way));
 
-test('H-3, B-6: three questions over stdio that name no call are answered, whichever calls they belong to', async () => {
+test('H-3, B-6: three questions over stdio that name no call are answered', async () => {
   if (UNTIED === undefined) throw new Error('no such way');
   const { hub, running } = await behind(UNTIED);
   // A call that asks nothing, so that even the first question may belong to two calls.

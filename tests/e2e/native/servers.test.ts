@@ -18,12 +18,15 @@ const TOLD: Record<How, { era: string; protocolVersion: string; tasks: object | 
   },
 };
 
-test.each(WAYS)('B-6, S-3: what a server speaks and keeps is shown ($how, $door)', async (way) => {
-  const { hub } = await behind(way);
-  const { generation, ...told } = TOLD[way.how];
-  const { body } = await hub.call('get_server_status', { server: 'one' });
-  expect(body).toMatchObject({ name: 'one', connected: true, ...told, capabilities: { tools: {} } });
-  const { servers } = (await hub.call('list_servers')).body as { servers: object[] };
-  const capabilities: unknown = expect.arrayContaining(['tools']);
-  expect(servers).toMatchObject([{ name: 'one', era: told.era, tasks: generation, capabilities }]);
-});
+test.each(WAYS)(
+  'B-6, S-3: get_server_status shows era, protocol version and tasks of a server ($how, $door)',
+  async (way) => {
+    const { hub } = await behind(way);
+    const { generation, ...told } = TOLD[way.how];
+    const { body } = await hub.call('get_server_status', { server: 'one' });
+    expect(body).toMatchObject({ name: 'one', connected: true, ...told, capabilities: { tools: {} } });
+    const { servers } = (await hub.call('list_servers')).body as { servers: object[] };
+    const capabilities: unknown = expect.arrayContaining(['tools']);
+    expect(servers).toMatchObject([{ name: 'one', era: told.era, tasks: generation, capabilities }]);
+  },
+);

@@ -28,7 +28,7 @@ const QUESTIONS = { inputRequests: { key: { method: 'elicitation/create', params
 
 const DONE = { kind: 'result', result: text('done') };
 
-test('B-3, B-6: an answer that cannot be brought ends the call, without asking the server on and on', async () => {
+test('B-3, B-6: an answer that cannot be delivered ends the call after a few attempts', async () => {
   const server = await httpByHand(
     modern({
       'tools/call': (asker) => asker.reply(extensionTask('working', { resultType: 'task' })),
@@ -42,7 +42,7 @@ test('B-3, B-6: an answer that cannot be brought ends the call, without asking t
   expect(server.count('tasks/get')).toBeLessThan(5);
 });
 
-test('B-3, B-6: a result that always breaks off ends the call', async () => {
+test('B-3, B-6: a tasks/result that always breaks off ends the call', async () => {
   const server = await httpByHand(
     legacy({
       'tools/call': (asker) => asker.reply({ task: coreTask('working') }),
@@ -55,7 +55,7 @@ test('B-3, B-6: a result that always breaks off ends the call', async () => {
   expect(server.count('tasks/result')).toBe(ATTEMPTS + 1);
 });
 
-test('B-3, B-6: a result that breaks off once is asked for again', async () => {
+test('B-3, B-6: a tasks/result that breaks off once is requested again', async () => {
   const server = await httpByHand(
     legacy({
       'tools/call': (asker) => asker.reply({ task: coreTask('working') }),
@@ -111,7 +111,7 @@ test.each(BUSY)('B-3, B-6: HTTP $code on $method does not end the $how task', as
   expect(server.count('tasks/cancel')).toBe(0);
 });
 
-test.each(['core', 'extension'] as const)('B-3, B-6: HTTP 503 for ever ends the %s task as lost', async (how) => {
+test.each(['core', 'extension'] as const)('B-3, B-6: endless HTTP 503 ends the %s task as lost', async (how) => {
   const usual = how === 'core' ? CORE : extension();
   const server = await httpByHand({ ...usual, 'tasks/get': (asker) => asker.status(503) });
   const { call } = connectTo(server.config);
@@ -144,7 +144,7 @@ function impatient(update: Script[string], next: Json[]): { script: Script; answ
   return { script, answer };
 }
 
-test.each(LATE)('B-6: an answer that $how does not spoil the result that came without it', async ({ update }) => {
+test.each(LATE)('B-6: an answer that $how does not affect the result that came without it', async ({ update }) => {
   const { script, answer } = impatient(update, [extensionTask('completed', { result: text('done') })]);
   const server = await httpByHand(script);
   const { call } = connectTo(server.config, { answer });
@@ -153,7 +153,7 @@ test.each(LATE)('B-6: an answer that $how does not spoil the result that came wi
   expect(server.count('tasks/cancel')).toBe(0);
 });
 
-test('B-6: an answer that a working task refuses does not end the call', async () => {
+test('B-6: an answer that is refused by a working task does not end the call', async () => {
   const refuse: Script[string] = (asker) => asker.fail(-32_602, 'asked no more');
   const next = [
     extensionTask('working'),
@@ -168,7 +168,7 @@ test('B-6: an answer that a working task refuses does not end the call', async (
   expect(server.count('tasks/cancel')).toBe(0);
 });
 
-test('B-3, H-3: a call that waited for a list of tools which was lost is not made afterwards', async () => {
+test('B-3, H-3: a call that waited for a lost tools/list is not sent afterwards', async () => {
   const program = await programByHand(
     legacy({
       'tools/list': (asker) => (program.count('initialize') === 1 ? asker.breakOff() : asker.reply({ tools: [] })),
@@ -183,7 +183,7 @@ test('B-3, H-3: a call that waited for a list of tools which was lost is not mad
   expect(program.count('tools/call')).toBe(0);
 });
 
-test('B-6, T-4: a call that is cancelled while its server is dialled does not wait for its list of tools', async () => {
+test('B-6, T-4: a call that is cancelled while its server connects does not wait for tools/list', async () => {
   const program = await programByHand(legacy({ 'tools/list': () => {}, 'tools/call': (asker) => asker.reply({}) }));
   const { connection, call } = connectTo(program.config, { pollTimeoutMs: NEVER_MS });
   const stop = new AbortController();
@@ -195,7 +195,7 @@ test('B-6, T-4: a call that is cancelled while its server is dialled does not wa
 });
 
 test.each([null, 'homework', { taskId: 't', status: 'working' }])(
-  'B-6, H-3: a result may have a field of the name task: %j',
+  'B-6, H-3: a result may have a field named task: %j',
   async (task) => {
     const result = { ...text('hello'), task };
     const program = await programByHand(
@@ -223,21 +223,24 @@ const KEEPERS = [
   },
 ];
 
-test.each(KEEPERS)('H-6, B-3: a server that was away hears that its $how was cancelled', async ({ start, again }) => {
-  const server = await start();
-  const reconnect = { firstMs: 50, maxMs: 100, attempts: 1000 };
-  const { url } = await httpGateway({ one: { url: server.url } }, { servers: { pingMs: 100, reconnect } });
-  const hub = await hubOverHttp(url);
-  await settle(hub);
-  const promoted = await hub.call('execute_tool', { server: 'one', tool: 'hold', timeout_ms: 100 });
-  await server.stop();
-  await eventsUntil(hub, has('server_disconnected'));
-  const cancelled = await hub.call('cancel_task', { task_id: taskIdOf(promoted) });
-  expect(cancelled.body).toMatchObject({ success: true });
-  expect(server.state.cancelled).toEqual([]);
-  const { state } = owned(await again(server as never));
-  await soon(() => state.cancelled).toEqual(['hold']);
-});
+test.each(KEEPERS)(
+  'H-6, B-3: a server that was away gets the cancel of its $how when it returns',
+  async ({ start, again }) => {
+    const server = await start();
+    const reconnect = { firstMs: 50, maxMs: 100, attempts: 1000 };
+    const { url } = await httpGateway({ one: { url: server.url } }, { servers: { pingMs: 100, reconnect } });
+    const hub = await hubOverHttp(url);
+    await settle(hub);
+    const promoted = await hub.call('execute_tool', { server: 'one', tool: 'hold', timeout_ms: 100 });
+    await server.stop();
+    await eventsUntil(hub, has('server_disconnected'));
+    const cancelled = await hub.call('cancel_task', { task_id: taskIdOf(promoted) });
+    expect(cancelled.body).toMatchObject({ success: true });
+    expect(server.state.cancelled).toEqual([]);
+    const { state } = owned(await again(server as never));
+    await soon(() => state.cancelled).toEqual(['hold']);
+  },
+);
 
 const RELATED = { _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't' } } };
 
@@ -259,7 +262,7 @@ function busyAsking(): Script {
 test.each([
   { door: 'http', start: httpByHand },
   { door: 'stdio', start: programByHand },
-])('H-6, B-6: a cancelled task hears of it before its question is refused ($door)', async ({ start }) => {
+])('H-6, B-6: a cancelled task gets tasks/cancel before its question is refused ($door)', async ({ start }) => {
   const server = await start(busyAsking());
   const hub = await hubOverHttp((await httpGateway({ one: server.config })).url);
   const asked = await hub.call('execute_tool', { server: 'one', tool: 'work' });
@@ -274,7 +277,7 @@ test.each([
   expect(server.heard[refusal()]).toMatchObject({ error: { code: expect.any(Number) as unknown } });
 });
 
-test('R-17, R-18: what a program asked with a task is gone as soon as the program is', async () => {
+test('R-17, R-18: a question that a command server asked with a task ends with the process', async () => {
   const program = await programByHand(
     legacy(
       { 'tools/call': (asker) => asker.say(asking('q', 'Still there?', { task: { ttl: 3_600_000 } })) },

@@ -7,7 +7,7 @@ import { connectTo } from './connected.ts';
 
 const PLAIN = { tasks: undefined };
 
-test('H-3, R-1: a question that was asked with a task is that of the call that ran then', async () => {
+test('H-3, R-1: a task-augmented question belongs to the call that was open when it was asked', async () => {
   const program = await programByHand(
     legacy(
       {
@@ -32,7 +32,7 @@ test('H-3, R-1: a question that was asked with a task is that of the call that r
 test.each([
   { door: 'http', start: httpByHand },
   { door: 'stdio', start: programByHand },
-])('H-3: what is asked while a resource is read is not taken for a question of the only call ($door)', async (each) => {
+])('H-3: a question during a resource read is not attributed to the only call ($door)', async (each) => {
   const server = await each.start(
     legacy(
       {
@@ -54,7 +54,7 @@ test.each([
   await Promise.all([running, read]);
 });
 
-test('H-3: once the resource is read, the only call is the only one that may ask', async () => {
+test('H-3: after a resource read ends, a question is attributed to the only call', async () => {
   const program = await programByHand(
     legacy(
       {
@@ -78,7 +78,7 @@ test('H-3: once the resource is read, the only call is the only one that may ask
   await running;
 });
 
-test('H-3, B-6: a question that names a task is that of its call, whichever stream it comes on', async () => {
+test('H-3, B-6: a question that names a task belongs to that task’s call, on any stream', async () => {
   const server = await httpByHand(
     legacy({
       'tools/call': (asker, params) => {
@@ -102,7 +102,7 @@ test('H-3, B-6: a question that names a task is that of its call, whichever stre
   await Promise.all([running, other]);
 });
 
-test('H-3, B-6: a question that names no task is not that of a task: the one call beside it has asked', async () => {
+test('H-3, B-6: a question that names no task is attributed to the plain call, not to the task', async () => {
   const program = await programByHand(
     legacy({
       'tools/list': (asker) => {
@@ -147,7 +147,7 @@ const ASKED_BACK = {
 test.each([
   ['read_resource', { server: 'one', uri: 'test:it' }],
   ['get_prompt', { server: 'one', name: 'it' }],
-])('H-3, X-4: questions in place of what %s should bring are an error', async (tool, args) => {
+])('H-3, X-4: input_required in response to %s is an error', async (tool, args) => {
   const server = await httpByHand(
     modern(
       {

@@ -82,7 +82,7 @@ const keysOf = (messages: Message[], method: string): string[] =>
     ),
   ].toSorted();
 
-test.each(DOORS)('B-6: what is said about core tasks is what the protocol has (%s)', async (door) => {
+test.each(DOORS)('B-6: messages about core tasks match the 2025-11-25 schemas (%s)', async (door) => {
   const { config, received } = await heardByV1(door);
   const { url } = await httpGateway({ one: config });
   await everything(await hubOverHttp(url));
@@ -122,7 +122,7 @@ test.each(DOORS)('B-6: what is said about core tasks is what the protocol has (%
   }
 });
 
-test.each(DOORS)('B-6: what is said about tasks of the extension is what it has (%s)', async (door) => {
+test.each(DOORS)('B-6: messages about extension tasks match the schemas of the extension (%s)', async (door) => {
   const { config, received } = await heardByV2(door);
   const { url } = await httpGateway({ one: config });
   await everything(await hubOverHttp(url));
