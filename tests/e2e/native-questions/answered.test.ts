@@ -12,7 +12,7 @@ import { askableThrough } from './clients.ts';
 
 const ASK = { server: 'one', tool: 'ask' };
 
-test.each(WAYS)('H-13: the person answers, and the reply is the result alone ($door, $kind)', async (way) => {
+test.each(WAYS)('H-13: the client answers a question, and the reply is only the result ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await askableThrough(way, { one: { url: server.url } });
   await settle(hub);
@@ -41,7 +41,7 @@ const SERVERS: { by: string; start: () => Promise<ServerConfig> }[] = [
 ];
 
 test.each(SERVERS.flatMap((server) => (['v1', 'modern'] as const).map((kind) => ({ ...server, kind }))))(
-  'H-13: two questions, one after the other, of a server that asks $by ($kind)',
+  'H-13: the client answers two questions in turn from a server that asks $by ($kind)',
   async ({ kind, start }) => {
     const hub = await askableThrough({ door: 'http', kind }, { one: await start() });
     await settle(hub);
@@ -56,7 +56,7 @@ test.each(SERVERS.flatMap((server) => (['v1', 'modern'] as const).map((kind) => 
   },
 );
 
-test.each(['v1', 'modern'] as const)('H-13: two questions at once (%s)', async (kind) => {
+test.each(['v1', 'modern'] as const)('H-13: the client answers two parallel questions (%s)', async (kind) => {
   const server = owned(await startTasksV2Http());
   const hub = await askableThrough({ door: 'http', kind }, { one: { url: server.url } });
   const call = hub.call('execute_tool', { server: 'one', tool: 'ask_both' });
@@ -68,7 +68,7 @@ test.each(['v1', 'modern'] as const)('H-13: two questions at once (%s)', async (
   expect((await call).text).toBe('Hello Lou, 7');
 });
 
-test.each(WAYS)('H-13: the model of the client is asked, too ($door, $kind)', async (way) => {
+test.each(WAYS)('H-13: the client answers a sampling request ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await askableThrough(way, { one: { url: server.url } });
   const call = hub.call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'Say hi' } });

@@ -28,7 +28,7 @@ async function answer(hub: AskableHub, { elicitations }: Reply, content: Json): 
 }
 
 test.each(WAYS.flatMap((way) => ACTIONS.map((action) => ({ ...way, action }))))(
-  'H-13: after a $action without a person the model is asked ($door, $kind)',
+  'H-13: after a $action without a person the question goes to the hub tools ($door, $kind)',
   async ({ action, ...way }) => {
     const server = owned(await startV1Http());
     const hub = await askableThrough(way, { one: { url: server.url } });
@@ -44,7 +44,7 @@ test.each(WAYS.flatMap((way) => ACTIONS.map((action) => ({ ...way, action }))))(
   },
 );
 
-test.each(KINDS)('H-13: a decline that took as long as a person needs is the answer (%s)', async (kind) => {
+test.each(KINDS)('H-13: a decline after questions.minDeclineMs counts as the answer (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const clock = new JumpingClock();
   const settings = { questions: { minDeclineMs: 10_000 } };
@@ -57,7 +57,7 @@ test.each(KINDS)('H-13: a decline that took as long as a person needs is the ans
   expect(await tasksOf(hub)).toEqual([]);
 });
 
-test.each(KINDS)('H-13: `questions.minDeclineMs: 0` takes every decline (%s)', async (kind) => {
+test.each(KINDS)('H-13: with `questions.minDeclineMs: 0` every decline counts as the answer (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const settings = { questions: { minDeclineMs: 0 } };
   const hub = await askableThrough({ door: 'http', kind }, { one: { url: server.url } }, settings);
@@ -67,7 +67,7 @@ test.each(KINDS)('H-13: `questions.minDeclineMs: 0` takes every decline (%s)', a
 });
 
 test.each(KINDS.flatMap((kind) => ACTIONS.map((action) => ({ kind, action }))))(
-  'H-13: with `native` a $action is the answer ($kind)',
+  'H-13: with `native` a $action counts as the answer ($kind)',
   async ({ kind, action }) => {
     const server = owned(await startV1Http());
     const settings = { questions: { via: 'native' } };
@@ -78,21 +78,24 @@ test.each(KINDS.flatMap((kind) => ACTIONS.map((action) => ({ kind, action }))))(
   },
 );
 
-test.each(KINDS)('H-13: every question of the call is left to the tools in turn (%s)', async (kind) => {
-  const server = owned(await startV1Http());
-  const hub = await askableThrough({ door: 'http', kind }, { one: { url: server.url } });
-  const call = hub.call('execute_tool', { server: 'one', tool: 'ask_twice' });
-  await headless(hub, 'cancel');
-  const promoted = await call;
-  await answer(hub, promoted, { name: 'Ben' });
-  const open = async (): Promise<Reply> => hub.call('get_elicitations');
-  await soon(async () => (await open()).elicitations).toMatchObject([{ message: 'How old are you?' }]);
-  await answer(hub, await open(), { age: 9 });
-  expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('Hello Ben, 9');
-});
+test.each(KINDS)(
+  'H-13: after a headless cancel, every question of the call goes to the hub tools (%s)',
+  async (kind) => {
+    const server = owned(await startV1Http());
+    const hub = await askableThrough({ door: 'http', kind }, { one: { url: server.url } });
+    const call = hub.call('execute_tool', { server: 'one', tool: 'ask_twice' });
+    await headless(hub, 'cancel');
+    const promoted = await call;
+    await answer(hub, promoted, { name: 'Ben' });
+    const open = async (): Promise<Reply> => hub.call('get_elicitations');
+    await soon(async () => (await open()).elicitations).toMatchObject([{ message: 'How old are you?' }]);
+    await answer(hub, await open(), { age: 9 });
+    expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('Hello Ben, 9');
+  },
+);
 
 test.each(['v1', 'modern'] as const)(
-  'H-13: one of two questions at once is answered by the person (%s)',
+  'H-13: the client answers one of two parallel questions, and the hub tools the other (%s)',
   async (kind) => {
     const server = owned(await startTasksV2Http());
     const hub = await askableThrough({ door: 'http', kind }, { one: { url: server.url } });
@@ -111,7 +114,7 @@ test.each(['v1', 'modern'] as const)(
   },
 );
 
-test.each(KINDS)('H-3, H-13: all calls that may have asked become tasks (%s)', async (kind) => {
+test.each(KINDS)('H-3, H-13: all calls that may have asked a question become tasks (%s)', async (kind) => {
   const server = await puppet();
   const hub = await askableOverHttp((await httpGateway({ one: server.config })).url, kind);
   await hub.call('list_tools', { server: 'one' });
@@ -135,7 +138,7 @@ test.each(KINDS)('H-3, H-13: all calls that may have asked become tasks (%s)', a
   expect(hub.person.asked).toHaveLength(1);
 });
 
-test('H-3, H-13: so do calls that wait after a round', async () => {
+test('H-3, H-13: calls that wait after a round become tasks when both may have asked', async () => {
   const server = await puppet();
   const hub = await askableOverHttp((await httpGateway({ one: server.config })).url, 'modern');
   await hub.call('list_tools', { server: 'one' });
@@ -153,7 +156,7 @@ test('H-3, H-13: so do calls that wait after a round', async () => {
   for (const reply of await Promise.all(calls)) expect(reply.elicitations).toMatchObject([{ message: 'second of b' }]);
 });
 
-test('D-2, H-13: at the direct endpoint the answer of the client goes to the server as it is', async () => {
+test('D-2, H-13: at the direct endpoint a cancel of the client reaches the server unchanged', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const wire = await LegacyWire.open(`${url}/one`);

@@ -14,7 +14,7 @@ const ASK = { server: 'one', tool: 'ask' };
 const LEGACY = WAYS.filter(({ kind }) => kind !== 'modern');
 
 test.each(LEGACY)(
-  'H-13, H-3: when its time is up the call is a task, and the question at the hub ($door, $kind)',
+  'H-13, H-3: a call that times out during a question becomes a task, with the question at the hub ($door, $kind)',
   async (way) => {
     const server = owned(await startV1Http());
     const hub = await askableThrough(way, { one: { url: server.url } });
@@ -32,7 +32,7 @@ test.each(LEGACY)(
 );
 
 test.each(LEGACY)(
-  'H-13, T-4: a client that gives up while it is asked finds the question at the hub ($door, $kind)',
+  'H-13, T-4: a client that stops waiting during a question finds it at the hub ($door, $kind)',
   async (way) => {
     const server = owned(await startV1Http());
     const hub = await askableThrough(way, { one: { url: server.url } });
@@ -48,7 +48,7 @@ test.each(LEGACY)(
 );
 
 test.each(['native', 'both'] as const)(
-  'H-13, T-4: so does one whose connection breaks while it is asked (%s)',
+  'H-13, T-4: a client whose connection breaks during a question finds it at the hub (%s)',
   async (via) => {
     const server = owned(await startV1Http());
     const { url, gateway } = await httpGateway({ one: { url: server.url } }, { questions: { via } });
@@ -65,7 +65,7 @@ test.each(['native', 'both'] as const)(
   },
 );
 
-test('H-13: on the wire, the question comes on the stream of the call, and is cancelled there before the reply', async () => {
+test('H-13: on the stream of the call, the question is cancelled before the reply', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const { messages, ended } = await rawCall(url, { ...ASK, timeout_ms: 500 });
@@ -77,7 +77,7 @@ test('H-13: on the wire, the question comes on the stream of the call, and is ca
   expect(messages()).toHaveLength(3);
 });
 
-test.each(LEGACY)('H-13, T-4: a user who cancels the call is not asked any more ($door, $kind)', async (way) => {
+test.each(LEGACY)('H-13, T-4: cancelling the call withdraws the question from the user ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await askableThrough(way, { one: { url: server.url } });
   await settle(hub);
@@ -95,7 +95,7 @@ test.each(LEGACY)('H-13, T-4: a user who cancels the call is not asked any more 
 test.each([
   { door: 'http', kind: 'v1' },
   { door: 'stdio', kind: 'v2' },
-] as const)('H-13, T-7: a client that is asked hears that the call goes on ($door, $kind)', async (way) => {
+] as const)('H-13, T-7: a client gets progress while its user answers a question ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const clock = new JumpingClock();
   const hub = await askableThrough(way, { one: { url: server.url } }, {}, BOTH_KINDS, clock);

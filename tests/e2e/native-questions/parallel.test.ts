@@ -25,17 +25,20 @@ async function answerAll({ person }: AskableHub, count: number): Promise<void> {
   }
 }
 
-test.each(WAYS)('H-3, H-13: calls that ask side by side: the person is asked at once ($door, $kind)', async (way) => {
-  const hub = await askableThrough(way, { one: v1Stdio() });
-  await settle(hub);
-  const names = ['Ada', 'Ben', 'Cleo'];
-  const calls = names.map((name) => call(hub, 'ask', { message: `Are you ${name}` }));
-  await answerAll(hub, 3);
-  const replies = await Promise.all(calls);
-  expect(replies.map(({ text }) => text)).toEqual(names.map((name) => `Hello ${name}`));
-  expect(hub.person.asked).toHaveLength(3);
-  expect(await tasksOf(hub)).toEqual([]);
-});
+test.each(WAYS)(
+  'H-3, H-13: the client is asked the questions of parallel calls at once ($door, $kind)',
+  async (way) => {
+    const hub = await askableThrough(way, { one: v1Stdio() });
+    await settle(hub);
+    const names = ['Ada', 'Ben', 'Cleo'];
+    const calls = names.map((name) => call(hub, 'ask', { message: `Are you ${name}` }));
+    await answerAll(hub, 3);
+    const replies = await Promise.all(calls);
+    expect(replies.map(({ text }) => text)).toEqual(names.map((name) => `Hello ${name}`));
+    expect(hub.person.asked).toHaveLength(3);
+    expect(await tasksOf(hub)).toEqual([]);
+  },
+);
 
 const SERVERS: { name: string; ask: string; start: () => Promise<Servers[string]> }[] = [
   { name: 'over stdio', ask: 'ask', start: async () => v1Stdio() },
@@ -47,7 +50,7 @@ const SERVERS: { name: string; ask: string; start: () => Promise<Servers[string]
 ];
 
 test.each(SERVERS.flatMap((server) => KINDS.map((kind) => ({ ...server, kind }))))(
-  'H-3, H-13: a slow call beside an asking one: both get their results ($name, $kind)',
+  'H-3, H-13: a slow call beside a call with a question both return results ($name, $kind)',
   async ({ ask, start, kind }) => {
     const { url, gateway } = await httpGateway({ one: await start() });
     const hub = await askableOverHttp(url, kind);
@@ -85,55 +88,61 @@ async function stage(kind: (typeof KINDS)[number], settings: Json = {}): Promise
   return { server, hub, open, begin };
 }
 
-test.each(KINDS)('H-3, H-13: the person keeps a question whose call may have been another (%s)', async (kind) => {
-  for (const ends of ['a', 'b'] as const) {
-    const { server, hub, open, begin } = await stage(kind);
-    const calls = { a: await begin('a'), b: await begin('b') };
-    server.ask('b', 'of one of them');
-    const asked = await hub.person.question();
-    server.end(ends);
-    await soon(open).toBe(1);
-    const other = ends === 'a' ? 'b' : 'a';
-    // Only a reply to the other call could ask again, and for that it would become a task.
-    if (ends === 'a') expect(await tasksOf(hub, {})).toEqual([]);
-    if (kind !== 'modern') {
+test.each(KINDS)(
+  'H-3, H-13: an open question stays with the client when one of the candidate calls ends (%s)',
+  async (kind) => {
+    for (const ends of ['a', 'b'] as const) {
+      const { server, hub, open, begin } = await stage(kind);
+      const calls = { a: await begin('a'), b: await begin('b') };
+      server.ask('b', 'of one of them');
+      const asked = await hub.person.question();
+      server.end(ends);
+      await soon(open).toBe(1);
+      const other = ends === 'a' ? 'b' : 'a';
+      // Only a reply to the other call could ask again, and for that it would become a task.
+      if (ends === 'a') expect(await tasksOf(hub, {})).toEqual([]);
+      if (kind !== 'modern') {
+        expect((await calls[ends].reply).text).toBe(`end of ${ends}`);
+        expect(asked.withdrawn.aborted).toBe(false);
+      }
+      asked.answer({ action: 'accept', content: {} });
+      expect(await server.answer('of one of them')).toMatchObject({ result: { action: 'accept' } });
+      server.end(other);
       expect((await calls[ends].reply).text).toBe(`end of ${ends}`);
-      expect(asked.withdrawn.aborted).toBe(false);
+      expect((await calls[other].reply).text).toBe(`end of ${other}`);
+      expect(hub.person.asked).toHaveLength(1);
+      await hub.close();
     }
-    asked.answer({ action: 'accept', content: {} });
-    expect(await server.answer('of one of them')).toMatchObject({ result: { action: 'accept' } });
-    server.end(other);
-    expect((await calls[ends].reply).text).toBe(`end of ${ends}`);
-    expect((await calls[other].reply).text).toBe(`end of ${other}`);
-    expect(hub.person.asked).toHaveLength(1);
-    await hub.close();
-  }
-});
+  },
+);
 
-test.each(LEGACY)('H-3, H-13: a client that cancels one call is asked on the other (%s)', async (kind) => {
-  const { server, hub } = await stage(kind);
-  const stop = new AbortController();
-  const begin = async (name: string, signal?: AbortSignal): Promise<{ reply: Promise<Reply> }> => {
-    const args = { server: 'one', tool: TOOL, args: { name }, timeout_ms: NEVER };
-    const reply = hub.call('execute_tool', args, { timeout: NEVER, ...(signal && { signal }) });
-    await server.begun(name);
-    return { reply };
-  };
-  // The client is asked on the call that was there first.
-  const a = await begin('a', stop.signal);
-  const b = await begin('b');
-  server.ask('b', 'of b');
-  const first = await hub.person.question();
-  stop.abort('changed my mind');
-  await expect(a.reply).rejects.toThrow();
-  await soon(() => first.withdrawn.aborted).toBe(true);
-  (await hub.person.question(1)).answer({ action: 'accept', content: {} });
-  expect(await server.answer('of b')).toMatchObject({ result: { action: 'accept' } });
-  server.end('b');
-  expect((await b.reply).text).toBe('end of b');
-});
+test.each(LEGACY)(
+  'H-3, H-13: when a client cancels one candidate call, the other carries the question (%s)',
+  async (kind) => {
+    const { server, hub } = await stage(kind);
+    const stop = new AbortController();
+    const begin = async (name: string, signal?: AbortSignal): Promise<{ reply: Promise<Reply> }> => {
+      const args = { server: 'one', tool: TOOL, args: { name }, timeout_ms: NEVER };
+      const reply = hub.call('execute_tool', args, { timeout: NEVER, ...(signal && { signal }) });
+      await server.begun(name);
+      return { reply };
+    };
+    // The client is asked on the call that was there first.
+    const a = await begin('a', stop.signal);
+    const b = await begin('b');
+    server.ask('b', 'of b');
+    const first = await hub.person.question();
+    stop.abort('changed my mind');
+    await expect(a.reply).rejects.toThrow();
+    await soon(() => first.withdrawn.aborted).toBe(true);
+    (await hub.person.question(1)).answer({ action: 'accept', content: {} });
+    expect(await server.answer('of b')).toMatchObject({ result: { action: 'accept' } });
+    server.end('b');
+    expect((await b.reply).text).toBe('end of b');
+  },
+);
 
-test('H-3, H-13: calls that wait after a round are asked, too, when both may have asked', async () => {
+test('H-3, H-13: calls that wait after a round are asked when both may have asked', async () => {
   const { server, hub, begin } = await stage('modern');
   const calls = { a: await begin('a'), b: await begin('b') };
   for (const [number, name] of ['a', 'b'].entries()) {
@@ -150,7 +159,7 @@ test('H-3, H-13: calls that wait after a round are asked, too, when both may hav
   expect(hub.person.asked).toHaveLength(3);
 });
 
-test.each(KINDS)('H-3, H-13: a fresh call carries the question of a task beside it (%s)', async (kind) => {
+test.each(KINDS)('H-3, H-13: a new call carries the question of an earlier task (%s)', async (kind) => {
   const { server, hub, begin } = await stage(kind);
   const early = await (await begin('early', { timeout_ms: 50 })).reply;
   const fresh = await begin('fresh');
@@ -163,7 +172,7 @@ test.each(KINDS)('H-3, H-13: a fresh call carries the question of a task beside 
 });
 
 test.each(KINDS)(
-  'H-3, H-13: when only the task is left that may have asked, it has the question (%s)',
+  'H-3, H-13: the question belongs to the task when it is the only candidate left (%s)',
   async (kind) => {
     const { server, hub, begin } = await stage(kind);
     const early = await (await begin('early', { timeout_ms: 50 })).reply;
@@ -187,7 +196,7 @@ test.each(KINDS)(
   },
 );
 
-test.each(KINDS)('H-3, H-13: the question can be answered through the tools meanwhile (%s)', async (kind) => {
+test.each(KINDS)('H-3, H-13: the hub tools can answer a question that the client also has (%s)', async (kind) => {
   const { server, hub, begin } = await stage(kind);
   const calls = { a: await begin('a'), b: await begin('b') };
   server.ask('b', 'of b');
@@ -204,15 +213,18 @@ test.each(KINDS)('H-3, H-13: the question can be answered through the tools mean
   expect((await calls.b.reply).text).toBe('end of b');
 });
 
-test.each(KINDS)('H-3, H-13: with `tools` all calls become tasks, and nobody is asked (%s)', async (kind) => {
-  const { server, hub, begin } = await stage(kind, { questions: { via: 'tools' } });
-  const calls = [await begin('a'), await begin('b')];
-  server.ask('b', 'of b');
-  for (const { reply } of calls) expect((await reply).elicitations).toMatchObject([{ message: 'of b' }]);
-  expect(hub.person.asked).toEqual([]);
-});
+test.each(KINDS)(
+  'H-3, H-13: with `tools` all candidate calls become tasks, and the client is not asked (%s)',
+  async (kind) => {
+    const { server, hub, begin } = await stage(kind, { questions: { via: 'tools' } });
+    const calls = [await begin('a'), await begin('b')];
+    server.ask('b', 'of b');
+    for (const { reply } of calls) expect((await reply).elicitations).toMatchObject([{ message: 'of b' }]);
+    expect(hub.person.asked).toEqual([]);
+  },
+);
 
-test.each(KINDS)('H-3, H-13: with `native` it is shown to nobody else while the person has it (%s)', async (kind) => {
+test.each(KINDS)('H-3, H-13: with `native` the hub does not show a question that the client has (%s)', async (kind) => {
   const { server, hub, begin } = await stage(kind, { questions: { via: 'native' } });
   const calls = { a: await begin('a'), b: await begin('b') };
   server.ask('b', 'of b');
@@ -227,13 +239,16 @@ test.each(KINDS)('H-3, H-13: with `native` it is shown to nobody else while the 
   expect((await calls.b.reply).text).toBe('end of b');
 });
 
-test.each(KINDS)('H-3, H-13: what the client cannot be asked makes tasks of all its calls (%s)', async (kind) => {
-  const { url, gateway } = await httpGateway({ one: v1Stdio() });
-  const hub = await askableOverHttp(url, kind, { sampling: {} });
-  await settle(hub);
-  const slow = call(hub, 'slow', { ms: NEVER });
-  await soon(() => gateway.sessions[0]?.calls.size).toBe(1);
-  const promoted = await Promise.all([slow, call(hub, 'ask')]);
-  for (const reply of promoted) expect(reply.elicitations).toMatchObject([{ message: 'What is your name?' }]);
-  expect(hub.person.asked).toEqual([]);
-});
+test.each(KINDS)(
+  'H-3, H-13: a question of a kind that the client did not declare makes all its calls tasks (%s)',
+  async (kind) => {
+    const { url, gateway } = await httpGateway({ one: v1Stdio() });
+    const hub = await askableOverHttp(url, kind, { sampling: {} });
+    await settle(hub);
+    const slow = call(hub, 'slow', { ms: NEVER });
+    await soon(() => gateway.sessions[0]?.calls.size).toBe(1);
+    const promoted = await Promise.all([slow, call(hub, 'ask')]);
+    for (const reply of promoted) expect(reply.elicitations).toMatchObject([{ message: 'What is your name?' }]);
+    expect(hub.person.asked).toEqual([]);
+  },
+);

@@ -24,7 +24,7 @@ function accepting({ inputRequests, requestState }: RoundAsked, content: Json): 
 }
 
 test.each(STANDING.flatMap((server) => (['native', 'both'] as const).map((via) => ({ ...server, via }))))(
-  'H-13, P-2: a round that was out when the gateway was killed can be answered ($by, $via)',
+  'H-13, P-2: a round from before a kill can be answered after it ($by, $via)',
   async ({ start, via }) => {
     const server = owned(await start());
     const gateway = await killable({ one: { url: server.url } }, { questions: { via } });
@@ -43,7 +43,7 @@ test.each(STANDING.flatMap((server) => (['native', 'both'] as const).map((via) =
   },
 );
 
-test('H-13, P-2: of a call that died with the gateway its client hears that it did', async () => {
+test('H-13, P-2: the answer to a call that was lost with a killed gateway gets an error with that reason', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const round = roundIn(await roundOf(gateway.url, ASK));
@@ -53,7 +53,7 @@ test('H-13, P-2: of a call that died with the gateway its client hears that it d
   expect(reply.text).toContain('gateway restarted');
 });
 
-test('H-13, P-2: what a client with a session declared is known after the restart', async () => {
+test('H-13, P-2: the capabilities of a client with a session are known after a restart', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const before = await askableOverHttp(gateway.url, 'v1');
@@ -67,7 +67,7 @@ test('H-13, P-2: what a client with a session declared is known after the restar
   expect(takeApart(messages().at(-1)?.['result'] as Json).text).toBe('Hello Kai');
 });
 
-test('H-13, S-4: a gateway that is stopped does not wait for calls whose clients wait for it', async () => {
+test('H-13, S-4: a gateway that stops does not wait for a call whose client still waits', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ one: { url: server.url } });
   const round = roundIn(await roundOf(gateway.url, ASK));

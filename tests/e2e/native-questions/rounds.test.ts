@@ -14,7 +14,7 @@ const ASK = { server: 'one', tool: 'ask' };
 const WORK = { server: 'one', tool: 'ask_and_work' };
 const modern = (door: 'http' | 'stdio') => ({ door, kind: 'modern' }) as const;
 
-test.each(DOORS)('H-13, H-3: after a round the call has its time, and then is a task (%s)', async (door) => {
+test.each(DOORS)('H-13, H-3: a call that times out after a round becomes a task (%s)', async (door) => {
   const server = owned(await startWorkingServer());
   const hub = await askableThrough(modern(door), { one: { url: server.url } });
   await settle(hub);
@@ -26,7 +26,7 @@ test.each(DOORS)('H-13, H-3: after a round the call has its time, and then is a 
   expect((await hub.call('get_task_result', { task_id: taskIdOf(promoted) })).text).toBe('Hello Ann');
 });
 
-test.each(DOORS)('H-13, T-7: progress of the call reaches the client in each round (%s)', async (door) => {
+test.each(DOORS)('H-13, T-7: progress of a call reaches the client after a round (%s)', async (door) => {
   const server = owned(await startWorkingServer());
   const hub = await askableThrough(modern(door), { one: { url: server.url } });
   await settle(hub);
@@ -40,7 +40,7 @@ test.each(DOORS)('H-13, T-7: progress of the call reaches the client in each rou
   expect((await call).text).toBe('Hello Bo');
 });
 
-test('H-13, T-4: over stdio a user who cancels after a round has the work stopped', async () => {
+test('H-13, T-4: over stdio cancelling after a round cancels the call on the server', async () => {
   const server = owned(await startWorkingServer());
   const hub = await askableThrough(modern('stdio'), { one: { url: server.url } });
   await settle(hub);
@@ -55,7 +55,7 @@ test('H-13, T-4: over stdio a user who cancels after a round has the work stoppe
   expect(await tasksOf(hub)).toMatchObject([{ status: 'cancelled' }]);
 });
 
-test('H-13, T-4: over HTTP one that leaves after a round finds the result later', async () => {
+test('H-13, T-4: over HTTP a client that leaves after a round finds the result later', async () => {
   const server = owned(await startWorkingServer());
   const { hub, other } = await withSecondDoor('modern', { one: { url: server.url } });
   await settle(hub);
@@ -72,7 +72,7 @@ test('H-13, T-4: over HTTP one that leaves after a round finds the result later'
   expect(server.cancelled).toEqual([]);
 });
 
-test('H-13: what a client cannot be asked makes a task of the call, after what it can', async () => {
+test('H-13: a question of an undeclared kind makes the call a task, after the declared kind was asked', async () => {
   const server = owned(await startWorkingServer());
   const hub = await askableThrough(modern('http'), { one: { url: server.url } }, {}, { elicitation: {} });
   const call = hub.call('execute_tool', { server: 'one', tool: 'ask_two_kinds' });
@@ -86,7 +86,7 @@ test('H-13: what a client cannot be asked makes a task of the call, after what i
   expect(result.text).toBe('Hello Eli, says thinker');
 });
 
-test('H-13: a client that takes requests has both kinds answered by whom it can', async () => {
+test('H-13: a client with a session answers a form and a sampling request in one call', async () => {
   const server = owned(await startWorkingServer());
   const hub = await askableThrough({ door: 'http', kind: 'v1' }, { one: { url: server.url } });
   const call = hub.call('execute_tool', { server: 'one', tool: 'ask_two_kinds' });
@@ -98,7 +98,7 @@ test('H-13: a client that takes requests has both kinds answered by whom it can'
   expect((await call).text).toBe('Hello Fay, says mine');
 });
 
-test.each(['v1', 'modern'] as const)('H-13: nobody is asked for folders through the hub (%s)', async (kind) => {
+test.each(['v1', 'modern'] as const)('H-13: the hub does not ask clients for roots (%s)', async (kind) => {
   const server = owned(await startWorkingServer());
   const capabilities = { elicitation: {}, roots: { listChanged: true } };
   const hub = await askableThrough({ door: 'http', kind }, { one: { url: server.url } }, {}, capabilities);
@@ -106,7 +106,7 @@ test.each(['v1', 'modern'] as const)('H-13: nobody is asked for folders through 
   expect(reply.text).toBe('0 folders');
 });
 
-test('H-13, S-5: what a client carries from round to round is worth nothing when it was changed', async () => {
+test('H-13, S-5: a forged request state is refused', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const { requestState, inputRequests } = roundIn(await roundOf(url, ASK));
@@ -127,7 +127,7 @@ test('H-13, S-5: what a client carries from round to round is worth nothing when
   expect(again.text).toContain('call again without requestState');
 });
 
-test('H-13: a client that comes back without answers is asked again', async () => {
+test('H-13: a round without answers is asked again', async () => {
   const server = owned(await startTasksV2Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const first = roundIn(await roundOf(url, { server: 'one', tool: 'ask_both' }));

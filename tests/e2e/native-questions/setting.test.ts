@@ -29,7 +29,7 @@ async function expectNoQuestion(hub: HubClient): Promise<void> {
   expect(flat(activity)).toEqual([]);
 }
 
-test.each(WAYS)('H-13: with `tools` nobody is asked in any other way ($door, $kind)', async (way) => {
+test.each(WAYS)('H-13: with `tools` questions are asked only by hub tools ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await askableThrough(way, { one: { url: server.url } }, only('tools'));
   const promoted = await hub.call('execute_tool', ASK);
@@ -40,7 +40,7 @@ test.each(WAYS)('H-13: with `tools` nobody is asked in any other way ($door, $ki
   expect(hub.person.asked).toEqual([]);
 });
 
-test.each(KINDS)('H-13: with `native` a question that lies before the person is for nobody else (%s)', async (kind) => {
+test.each(KINDS)('H-13: with `native` other clients do not see a question that the client has (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const { hub, other } = await withSecondDoor(kind, { one: { url: server.url } }, only('native'));
   await settle(hub);
@@ -51,33 +51,36 @@ test.each(KINDS)('H-13: with `native` a question that lies before the person is 
   expect((await call).raw.content).toEqual([{ type: 'text', text: 'Hello Ria' }]);
 });
 
-test.each(WAYS)('H-13: with `native` the hub has it when the client waits no longer ($door, $kind)', async (way) => {
-  const server = owned(await startV1Http());
-  const hub = await askableThrough(way, { one: { url: server.url } }, only('native'));
-  await settle(hub);
-  const call = hub.call('execute_tool', { ...ASK, timeout_ms: 700 });
-  const asked = await hub.person.question();
-  const { elicitations } = await hub.call('get_elicitations');
-  expect(elicitations).toEqual([]);
-  if (way.kind === 'modern') {
-    await eventsUntil(hub, has('elicitation_request'));
-  } else {
-    const promoted = await call;
-    expect(promoted.text).toMatch(/^Tool call exceeded timeout/);
-    expect(promoted.elicitations).toHaveLength(1);
-    expect(promoted.body['pending_on_server']).toMatchObject({ elicitations_for_server: [{ server: 'one' }] });
-    expect(asked.withdrawn.aborted).toBe(true);
-  }
-  const open = await hub.call('get_elicitations');
-  const [{ requestId, taskId } = { requestId: '' }] = open.elicitations;
-  await hub.call('respond_to_elicitation', { request_id: requestId, action: 'accept', content: { name: 'Sam' } });
-  if (way.kind === 'modern') {
-    asked.answer({ action: 'accept', content: { name: 'too late' } });
-    expect((await call).text).toBe('Hello Sam');
-  } else expect((await hub.call('get_task_result', { task_id: taskId })).text).toBe('Hello Sam');
-});
+test.each(WAYS)(
+  'H-13: with `native` a question appears at the hub when its client stops waiting ($door, $kind)',
+  async (way) => {
+    const server = owned(await startV1Http());
+    const hub = await askableThrough(way, { one: { url: server.url } }, only('native'));
+    await settle(hub);
+    const call = hub.call('execute_tool', { ...ASK, timeout_ms: 700 });
+    const asked = await hub.person.question();
+    const { elicitations } = await hub.call('get_elicitations');
+    expect(elicitations).toEqual([]);
+    if (way.kind === 'modern') {
+      await eventsUntil(hub, has('elicitation_request'));
+    } else {
+      const promoted = await call;
+      expect(promoted.text).toMatch(/^Tool call exceeded timeout/);
+      expect(promoted.elicitations).toHaveLength(1);
+      expect(promoted.body['pending_on_server']).toMatchObject({ elicitations_for_server: [{ server: 'one' }] });
+      expect(asked.withdrawn.aborted).toBe(true);
+    }
+    const open = await hub.call('get_elicitations');
+    const [{ requestId, taskId } = { requestId: '' }] = open.elicitations;
+    await hub.call('respond_to_elicitation', { request_id: requestId, action: 'accept', content: { name: 'Sam' } });
+    if (way.kind === 'modern') {
+      asked.answer({ action: 'accept', content: { name: 'too late' } });
+      expect((await call).text).toBe('Hello Sam');
+    } else expect((await hub.call('get_task_result', { task_id: taskId })).text).toBe('Hello Sam');
+  },
+);
 
-test('H-13: with `native` a late round is still taken, as long as nobody was faster', async () => {
+test('H-13: with `native` a late answer in a round counts if no other answer came first', async () => {
   const server = owned(await startV1Http());
   const { hub, other } = await withSecondDoor('modern', { one: { url: server.url } }, only('native'));
   await settle(hub);
@@ -93,7 +96,7 @@ test('H-13: with `native` a late round is still taken, as long as nobody was fas
 });
 
 test.each(['native', 'both'] as const)(
-  'H-13: with `%s` a client that cannot be asked is served by the tools',
+  'H-13: with `%s` a client without capabilities is asked by hub tools',
   async (via) => {
     const server = owned(await startV1Http());
     for (const kind of KINDS) {
@@ -109,7 +112,7 @@ test.each(['native', 'both'] as const)(
   },
 );
 
-test.each(KINDS)('H-13: what a client did not declare it is not asked (%s)', async (kind) => {
+test.each(KINDS)('H-13: a client is not asked for kinds that it did not declare (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const way = { door: 'http', kind } as const;
   const sampler = await askableThrough(way, { one: { url: server.url } }, {}, { sampling: {} });

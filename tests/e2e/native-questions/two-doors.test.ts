@@ -13,7 +13,7 @@ const accept = (requestId: unknown, name: string): Record<string, unknown> => ({
   content: { name },
 });
 
-test.each(WAYS)('H-13: the first answer counts: that of the hub ($door, $kind)', async (way) => {
+test.each(WAYS)('H-13: an answer at the hub beats that of the client if it comes first ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await askableThrough(way, { one: { url: server.url } });
   await settle(hub);
@@ -30,7 +30,7 @@ test.each(WAYS)('H-13: the first answer counts: that of the hub ($door, $kind)',
   expect(hub.person.asked).toHaveLength(1);
 });
 
-test.each(WAYS)('H-13: the first answer counts: that of the person ($door, $kind)', async (way) => {
+test.each(WAYS)('H-13: an answer of the client beats that at the hub if it comes first ($door, $kind)', async (way) => {
   const server = owned(await startV1Http());
   const hub = await askableThrough(way, { one: { url: server.url } });
   await settle(hub);
@@ -44,7 +44,7 @@ test.each(WAYS)('H-13: the first answer counts: that of the person ($door, $kind
   expect(asked.withdrawn.aborted).toBe(false);
 });
 
-test('H-13, H-7: whoever waits for activity hears of the question at once', async () => {
+test('H-13, H-7: await_activity reports a question at once', async () => {
   const server = owned(await startV1Http());
   const { hub, other } = await withSecondDoor('modern', { one: { url: server.url } });
   await settle(hub);
@@ -69,7 +69,7 @@ test.each(KINDS)('H-13, S-1: only the client that made the call is asked (%s)', 
 });
 
 test.each(WAYS)(
-  'H-13: a question the server takes back is withdrawn from the person, too ($door, $kind)',
+  'H-13: a question that the server withdraws is withdrawn from the client ($door, $kind)',
   async (way) => {
     const server = owned(await startV1Http());
     const hub = await askableThrough(way, { one: { url: server.url } });
