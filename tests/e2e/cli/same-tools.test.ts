@@ -18,7 +18,7 @@ test('C-3: tools and doctor list also the tools that need a client with capabili
   expect((await runCommand(['doctor', EVERYTHING])).stdout).toContain(`${TOOLS} tools`);
 });
 
-test.each(['tools', 'doctor'])('C-3: a question of a server is declined while %s examines it', async (command) => {
+test.each(['tools', 'doctor'])('C-3: a question of a server is cancelled while %s examines it', async (command) => {
   const server = await httpByHand(
     legacy({
       'tools/list': (asker) => {

@@ -135,7 +135,7 @@ const BROKEN = (['legacy', 'modern'] as const).flatMap((manner) =>
   ),
 );
 
-test.each(BROKEN)('X-4, B-6: a question with an invalid $how ends its call ($manner, $tool, $door)', async (each) => {
+test.each(BROKEN)('X-4, B-6: a question whose $how ends its call ($manner, $tool, $door)', async (each) => {
   const hub = await among(each.door, each.manner);
   const reply = await execute(hub, each.tool, { how: each.how });
   // A server that asks by a request is told in its answer, and decides by itself what becomes of the call.
