@@ -76,7 +76,7 @@ class Scene {
 }
 
 test.each(['core', 'ext', 'rounds'] as const)(
-  'P-2, S-4: no acknowledged answer is lost, whenever the gateway is stopped: %s',
+  'P-2, S-4: no acknowledged answer is lost when the gateway stops: %s',
   async (kind) => {
     const server = owned(await START[kind]());
     const scene = await Scene.open({ far: { url: server.url } });

@@ -49,7 +49,7 @@ const found = ({ logs }: TestGateway) => logs.filter(({ event }) => event === 's
 
 const slow = (ms: number) => ({ server: 'one', tool: 'slow', args: { ms, text: 'in the end' }, timeout_ms: 1 });
 
-test('P-4: damage that is found while the gateway runs is told once', async () => {
+test('P-4: damage that is found at run time is logged once', async () => {
   const { running, store, comeBack } = await setup();
   expect(found(running)).toEqual([]);
   for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -60,7 +60,7 @@ test('P-4: damage that is found while the gateway runs is told once', async () =
   expect(found(running)).toMatchObject([{ level: 'error', data: { path: store } }]);
 });
 
-test('P-3, P-4: once damage was found no task is promised any more; what was promised before is kept', async () => {
+test('P-3, P-4: after damage is found new tasks are refused, fast calls work and earlier tasks are kept', async () => {
   const { running, client, comeBack } = await setup();
   const promised = taskIdOf(await client.reply('execute_tool', slow(1000)));
   await comeBack();
@@ -74,7 +74,7 @@ test('P-3, P-4: once damage was found no task is promised any more; what was pro
   expect(found(running)).toHaveLength(1);
 });
 
-test('O-2, P-4: a gateway that found its store damaged is not ready', async () => {
+test('O-2, P-4: a gateway with a damaged store is not ready', async () => {
   const { running, comeBack } = await setup();
   const ready = `${new URL(running.url).origin}/readyz`;
   expect((await send(ready, { method: 'GET' })).status).toBe(200);

@@ -7,7 +7,7 @@ import { httpGateway, temporaryFolder } from '../../support/gateway.ts';
 import { hubOverHttp } from '../../support/hub.ts';
 import { session } from '../../support/records.ts';
 
-test('P-4: damage that shows only when the store is read is dealt with at the same start', async () => {
+test('P-4: damage that shows only when records are read is handled at the same start', async () => {
   const folder = await temporaryFolder();
   const path = join(folder, 'store.db');
   const store = await openSqliteStore({ path, log: createLog('silent') });

@@ -3,7 +3,7 @@ import { rawSession } from '../../support/raw-http.ts';
 import { deepServer } from '../robust/deep-server.ts';
 import { begin, killable, restart, stateOf } from './killable.ts';
 
-test('P-2, X-4: a task whose result is nested too deeply has one outcome, before a kill and after it', async () => {
+test('P-2, X-4: a task whose result is nested too deeply has the same outcome before and after a kill', async () => {
   const deep = await deepServer();
   const gateway = await killable({ deep: { url: deep.url } });
   const session = await rawSession(gateway.url);

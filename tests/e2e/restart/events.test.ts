@@ -9,7 +9,7 @@ import { beginNative, killable, restart, rows } from './killable.ts';
 /** The types of the events that are stored. */
 const stored = (store: string): unknown[] => rows(store, 'events').map(({ type }) => type);
 
-test('E-2, P-1, P-2: what nobody was told comes after the restart, in order and once', async () => {
+test('E-2, P-1, P-2: undelivered events arrive after the restart, once and in order', async () => {
   const server = owned(await startTasksV2Http());
   const loud = owned(await startV1Http());
   const gateway = await killable({ ext: { url: server.url }, loud: { url: loud.url } });
@@ -36,7 +36,7 @@ test('E-2, P-1, P-2: what nobody was told comes after the restart, in order and 
   expect(again.events.map(({ type }) => type)).not.toContain('task_completed');
 });
 
-test('E-1, H-7, P-2: ids go on growing, and a cursor of the time before brings what came after it', async () => {
+test('E-1, H-7, P-2: event ids increase across a restart, and an earlier cursor returns the events after it', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ ext: { url: server.url } });
   const session = await rawSession(gateway.url);

@@ -72,7 +72,7 @@ test('W-4, P-2: fast calls, tasks and questions are in the history after kill -9
   );
 });
 
-test('W-4, P-2: a call that was at work when the gateway was killed is lost, unless it was a task', async () => {
+test('W-4, P-2: a call that was open at a kill is lost, unless it was a task', async () => {
   const near = owned(await startV1Http());
   const gateway = await killable({ near: { url: near.url } });
   const session = await rawSession(gateway.url);
@@ -87,7 +87,7 @@ test('W-4, P-2: a call that was at work when the gateway was killed is lost, unl
   await vi.waitFor(async () => expect(await calls(gateway)).toMatchObject([{ status: 'lost' }]), { timeout: 10_000 });
 });
 
-test('W-4: very many calls are counted, and a gateway that is stopped writes all of it', async () => {
+test('W-4: a burst of calls is summarized in the history, and a stop writes all of it', async () => {
   const near = owned(await startV1Http());
   const gateway = await killable({ near: { url: near.url } }, { history: { callsPerSecond: 2 } });
   const session = await rawSession(gateway.url);

@@ -17,7 +17,7 @@ async function answer(session: RawSession, request_id: string | undefined) {
 }
 
 test.each(['ext', 'rounds'] as const)(
-  'P-2, B-3, T-2: a task whose server is not configured any more fails, and its question goes with it: %s',
+  'P-2, B-3, T-2: a task whose server is no longer configured fails, and its question ends: %s',
   async (kind) => {
     const server = owned(await START[kind]());
     const gateway = await killable({ far: { url: server.url } });
@@ -35,7 +35,7 @@ test.each(['ext', 'rounds'] as const)(
   },
 );
 
-test('P-2, P-4: a task whose checkpoint cannot be read fails, with the reason, and the others go on', async () => {
+test('P-2, P-4: a task with an unreadable checkpoint fails with the reason, and other tasks continue', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ far: { url: server.url } }, FAST);
   const session = await rawSession(gateway.url);
@@ -56,7 +56,7 @@ test('P-2, P-4: a task whose checkpoint cannot be read fails, with the reason, a
   expect(await stateOf(session, readable.id)).toMatchObject({ status: 'working' });
 });
 
-test('P-2, P-3: an answer given while the server of a round is away outlives a stop, and is sent once', async () => {
+test('P-2, P-3: an answer given while the server is away survives a stop and is sent once', async () => {
   const first = owned(await startV2Http({ era: 'modern' }));
   const gateway = await killable({ far: { url: first.url } }, FAST);
   const session = await rawSession(gateway.url);
@@ -75,7 +75,7 @@ test('P-2, P-3: an answer given while the server of a round is away outlives a s
 });
 
 test.each(['core', 'rounds'] as const)(
-  'P-2, X-3: a question that comes back after a kill is not one too many: %s',
+  'P-2, X-3: a question that returns after a kill does not count twice against the limit: %s',
   async (kind) => {
     const server = owned(await START[kind]());
     const gateway = await killable({ far: { url: server.url } }, { ...FAST, questions: { perSession: 1 } });

@@ -6,7 +6,7 @@ import { taskIdOf } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { errorOf, post, rawSession, replyOf, send, toolCall, type RawSession } from '../../support/raw-http.ts';
 
-test('X-3, P-2: a session for which there is no room waits in the store until there is', async () => {
+test('X-3, P-2: a session that exceeds the memory limit stays in the store until there is room', async () => {
   const server = owned(await startV1Http());
   const servers = { one: { url: server.url } };
   const store = join(await temporaryFolder(), 'store.db');

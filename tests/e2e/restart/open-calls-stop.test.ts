@@ -13,7 +13,7 @@ const SLOW = { ms: 60_000 };
 
 const startOf = { v1: () => startV1Http(), v2: () => startV2Http({ era: 'modern' }) };
 
-describe.each(['v1', 'v2'] as const)('S-4: a call that is open when the gateway stops, on a %s server', (kind) => {
+describe.each(['v1', 'v2'] as const)('S-4: an open call on a %s server when the gateway stops', (kind) => {
   async function setup(): Promise<{ gateway: TestGateway; started: () => Promise<void> }> {
     const server = owned(await startOf[kind]());
     const gateway = await httpGateway({ one: { url: server.url } });
@@ -22,7 +22,7 @@ describe.each(['v1', 'v2'] as const)('S-4: a call that is open when the gateway 
     return { gateway, started };
   }
 
-  test('S-4, H-12: at the hub it is told that the gateway shuts down, with a session', async () => {
+  test('S-4, H-12: gets a shutdown error at the hub, with a session', async () => {
     const { gateway, started } = await setup();
     const session = await rawSession(gateway.url);
     const open = session.reply('execute_tool', { server: 'one', tool: 'slow', args: SLOW });
@@ -31,7 +31,7 @@ describe.each(['v1', 'v2'] as const)('S-4: a call that is open when the gateway 
     expect((await open).code).toBe('TOOL_ERR_SHUTTING_DOWN');
   });
 
-  test('S-4, H-12: at the hub it is told that the gateway shuts down, without a session', async () => {
+  test('S-4, H-12: gets a shutdown error at the hub, without a session', async () => {
     const { gateway, started } = await setup();
     const message = modernCall('execute_tool', { server: 'one', tool: 'slow', args: SLOW });
     const open = post(gateway.url, message, modernHeaders('execute_tool'));
@@ -40,7 +40,7 @@ describe.each(['v1', 'v2'] as const)('S-4: a call that is open when the gateway 
     expect(replyOf(await open).code).toBe('TOOL_ERR_SHUTTING_DOWN');
   });
 
-  test('S-4, D-5: at the direct endpoint it gets the same as a JSON-RPC error, with a session', async () => {
+  test('S-4, D-5: gets a JSON-RPC shutdown error at the direct endpoint, with a session', async () => {
     const { gateway, started } = await setup();
     const url = `${gateway.url}/one`;
     const session = await rawSession(url);
@@ -50,7 +50,7 @@ describe.each(['v1', 'v2'] as const)('S-4: a call that is open when the gateway 
     expect(errorOf(await open)).toMatchObject({ code: -32000, data: { code: 'TOOL_ERR_SHUTTING_DOWN' } });
   });
 
-  test('S-4, D-5: at the direct endpoint it gets the same as a JSON-RPC error, without a session', async () => {
+  test('S-4, D-5: gets a JSON-RPC shutdown error at the direct endpoint, without a session', async () => {
     const { gateway, started } = await setup();
     const open = post(`${gateway.url}/one`, modernCall('slow', SLOW), modernHeaders('slow'));
     await started();
@@ -59,7 +59,7 @@ describe.each(['v1', 'v2'] as const)('S-4: a call that is open when the gateway 
   });
 });
 
-test('S-4, H-12: over stdio a call that is open at SIGTERM is told that the gateway shuts down', async () => {
+test('S-4, H-12: over stdio an open call gets a shutdown error at SIGTERM', async () => {
   const server = owned(await startV1Http());
   const hub = await hubOfProgram({ one: { url: server.url } });
   const open = hub.call('execute_tool', { server: 'one', tool: 'slow', args: SLOW });
@@ -84,7 +84,7 @@ async function muteServer(): Promise<string> {
 }
 
 test.each(['stopped', 'killed'] as const)(
-  'P-2: a task whose call was never sent says so after the gateway was %s',
+  'P-2: a task whose call was never sent fails with that reason after the gateway was %s',
   async (how) => {
     const gateway = await killable({ mute: { url: await muteServer() } });
     const session = await rawSession(gateway.url);
@@ -100,7 +100,7 @@ test.each(['stopped', 'killed'] as const)(
   },
 );
 
-test('P-2: a task whose call was sent says after a kill that it was running', async () => {
+test('P-2: a task whose call was sent fails after a kill with the reason that it was running', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const session = await rawSession(gateway.url);
@@ -110,7 +110,7 @@ test('P-2: a task whose call was sent says after a kill that it was running', as
   expect((await stateOf(session, id)).error?.message).toContain('was running on the server');
 });
 
-test('P-2, S-4: a stop does not wait for a server that works on an answer, and the answer is not sent again', async () => {
+test('P-2, S-4: a stop does not wait for a server that processes an answer, and the answer is not sent again', async () => {
   const server = owned(await startV2Http({ era: 'modern' }));
   const gateway = await killable({ rounds: { url: server.url } });
   const session = await rawSession(gateway.url);

@@ -7,7 +7,7 @@ import { rawSession } from '../../support/raw-http.ts';
 
 const HOUR_MS = 3_600_000;
 
-test('T-2, X-3: after an hour in which the machine slept, overdue tasks and questions expire by themselves', async () => {
+test('T-2, X-3: after the machine slept for an hour, overdue tasks and questions expire', async () => {
   const server = owned(await startV1Http());
   const gateway = await httpGateway({ one: { url: server.url } }, { tasks: { cleanupMs: 50 } });
   const session = await rawSession(gateway.url);

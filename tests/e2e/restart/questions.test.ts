@@ -19,8 +19,8 @@ async function answer(session: RawSession, request_id: string | undefined, name 
   return session.reply('respond_to_elicitation', { request_id, action: 'accept', content: { name } });
 }
 
-describe('P-1, P-2: questions of a task that the server keeps', () => {
-  test('P-1, P-2: keep their id, and can be answered before the server is there again', async () => {
+describe('P-1, P-2: questions of a native task', () => {
+  test('P-1, P-2: keep their id, and can be answered before the server is back', async () => {
     const first = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: first.url } }, FAST);
     const session = await rawSession(gateway.url);
@@ -39,7 +39,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     expect(requestsOf(state, 'tasks/update')).toHaveLength(1);
   });
 
-  test('P-2, P-3: an answer given just before the kill arrives after it, once', async () => {
+  test('P-2, P-3: an answer given just before a kill reaches the server once, after the restart', async () => {
     const first = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: first.url } }, FAST);
     const session = await rawSession(gateway.url);
@@ -57,7 +57,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     expect(result.events.filter(({ type }) => type === 'elicitation_request')).toEqual([]);
   });
 
-  test('P-2: sampling requests as well', async () => {
+  test('P-2: a sampling request survives the restart and can be answered', async () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: server.url } }, FAST);
     const session = await rawSession(gateway.url);
@@ -70,7 +70,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     expect((await session.reply('get_task_result', { task_id: id })).text).toContain('"text":"Time"');
   });
 
-  test('P-2: the second question of a task is a question of its own', async () => {
+  test('P-2: the second question of a task has its own id', async () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: server.url } }, FAST);
     const session = await rawSession(gateway.url);
@@ -87,7 +87,7 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
     expect((await session.reply('get_task_result', { task_id: id })).text).toBe('Hello Ada, 36');
   });
 
-  test('P-2, B-3: a task of the 2025-11-25 protocol that had asked goes on to its true result', async () => {
+  test('P-2, B-3: a 2025-11-25 task that asked a question before the restart completes after it', async () => {
     const server = owned(await startTasksV1Http());
     const gateway = await killable({ core: { url: server.url } }, FAST);
     const session = await rawSession(gateway.url);
@@ -107,8 +107,8 @@ describe('P-1, P-2: questions of a task that the server keeps', () => {
   });
 });
 
-describe('P-2: rounds, which are nowhere but here', () => {
-  test('P-2: a round that waits for a person goes on, under the same id', async () => {
+describe('P-2: rounds, which only the gateway knows', () => {
+  test('P-2: a round that waits for an answer continues under the same id', async () => {
     const server = owned(await startV2Http({ era: 'modern' }));
     const gateway = await killable({ rounds: { url: server.url } }, FAST);
     const session = await rawSession(gateway.url);
@@ -129,7 +129,7 @@ describe('P-2: rounds, which are nowhere but here', () => {
     expect(server.state.calls).toHaveLength(3);
   });
 
-  test('P-2, P-3: an answer given just before the kill goes out after it, once', async () => {
+  test('P-2, P-3: an answer given just before a kill is sent once, after the restart', async () => {
     const first = owned(await startV2Http({ era: 'modern' }));
     const gateway = await killable({ rounds: { url: first.url } }, FAST);
     const session = await rawSession(gateway.url);
@@ -148,7 +148,7 @@ describe('P-2: rounds, which are nowhere but here', () => {
   });
 });
 
-test('P-2: a question that only its connection could answer is over, and its event says why', async () => {
+test('P-2: a question that was bound to a lost connection ends, and its event says why', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ plain: { url: server.url } });
   const session = await rawSession(gateway.url);
@@ -164,7 +164,7 @@ test('P-2: a question that only its connection could answer is over, and its eve
   expect((await answer(session, requestId)).code).toBe('TOOL_ERR_REQUEST_NOT_FOUND');
 });
 
-test('P-2, H-3: after a restart none of the tasks that a question may have blocked waits for it', async () => {
+test('P-2, H-3: after a restart no task waits for a lost question that it may have asked', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ plain: { url: server.url } });
   const session = await rawSession(gateway.url);
@@ -179,7 +179,7 @@ test('P-2, H-3: after a restart none of the tasks that a question may have block
   }
 });
 
-test('P-1: a question whose time ran out in between has expired, and is not asked anew', async () => {
+test('P-1: a question that timed out during the downtime is expired, and is not asked again', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ ext: { url: server.url } }, { questions: { timeoutMs: 60_000 } });
   const session = await rawSession(gateway.url);

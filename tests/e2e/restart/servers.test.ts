@@ -10,7 +10,7 @@ async function names(session: RawSession): Promise<string[]> {
   return (body['servers'] as Json[]).map(({ name }) => String(name)).toSorted();
 }
 
-test('P-1, P-3, S-3: servers added at run time are there after kill -9, removed ones are not', async () => {
+test('P-1, P-3, S-3: after kill -9 servers added at run time are configured, and removed ones are not', async () => {
   const [one, two, three] = [owned(await startV1Http()), owned(await startV1Http()), owned(await startV1Http())];
   const gateway = await killable({ one: { url: one.url } });
   const session = await rawSession(gateway.url);

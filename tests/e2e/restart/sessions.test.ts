@@ -31,7 +31,7 @@ async function setup(settings: SettingsInput = {}): Promise<{ server: TasksV2Htt
 }
 
 test.each(['v1', 'v2'] as const)(
-  'P-2, S-1: after kill -9 a client of the %s SDK goes on with the session it has',
+  'P-2, S-1: after kill -9 a client of the %s SDK continues its session',
   async (kind) => {
     const { server, gateway } = await setup();
     const hub = await hubOverHttp(gateway.url, kind);
@@ -49,7 +49,7 @@ test.each(['v1', 'v2'] as const)(
   },
 );
 
-test('P-2, S-1: a session that has nothing to go on with is there as well, and connects on first use', async () => {
+test('P-2, S-1: an idle session survives a restart, and connects to servers on first use', async () => {
   const { gateway } = await setup();
   const session = await rawSession(gateway.url);
   await restart(gateway);
@@ -58,7 +58,7 @@ test('P-2, S-1: a session that has nothing to go on with is there as well, and c
 });
 
 test.each(['v1', 'v2'] as const)(
-  'P-2, E-5: a client of the %s SDK that was waiting is told after the restart, and does not wait for ever',
+  'P-2, E-5: a waiting client of the %s SDK gets an error after the restart',
   async (kind) => {
     const { gateway } = await setup();
     let streams = 0;
@@ -82,8 +82,8 @@ test.each(['v1', 'v2'] as const)(
   },
 );
 
-describe('S-1, X-2: whose session it is', () => {
-  test('S-1, X-2: a session of an earlier run is woken by its own principal only', async () => {
+describe('S-1, X-2: owner of a session', () => {
+  test('S-1, X-2: only its principal can restore a session of an earlier run', async () => {
     const { gateway } = await setup({ auth: { tokens: TOKENS } });
     const alice = await rawSession(gateway.url, as('alice'));
     const { id } = await begin(alice, 'ext', 'required', { text: 'for alice' }, { timeout_ms: 0 });
@@ -104,7 +104,7 @@ describe('S-1, X-2: whose session it is', () => {
     }
   });
 
-  test('S-1, S-5: a client without sessions finds what is its own, and nobody else does', async () => {
+  test('S-1, S-5: a client without sessions finds only its own tasks after a restart', async () => {
     const { gateway } = await setup({ auth: { tokens: TOKENS } });
     const started = await modern(gateway, 'alice', 'execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 50 });
     await restart(gateway);
@@ -121,8 +121,8 @@ describe('S-1, X-2: whose session it is', () => {
   });
 });
 
-describe('S-4: the end of sessions', () => {
-  test('S-4, P-3: one that its client has ended stays ended', async () => {
+describe('S-4: end of a session', () => {
+  test('S-4, P-3: a session that its client deleted stays deleted after a restart', async () => {
     const gateway = await killable({});
     const session = await rawSession(gateway.url);
     expect((await send(gateway.url, { method: 'DELETE', headers: session.headers })).status).toBe(200);
@@ -130,7 +130,7 @@ describe('S-4: the end of sessions', () => {
     expect((await post(gateway.url, toolCall('list_tasks'), session.headers)).status).toBe(404);
   });
 
-  test('S-4, T-2: one that nobody comes back to is forgotten, but not while it has a working task', async () => {
+  test('S-4, T-2: an idle session is deleted after a restart, unless it has a working task', async () => {
     const { server, gateway } = await setup({ sessions: { idleMs: 1500, checkMs: 100 } });
     const idle = await rawSession(gateway.url);
     const busy = await rawSession(gateway.url);

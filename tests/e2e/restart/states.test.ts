@@ -22,7 +22,7 @@ async function finished(store: string, hub: HubClient): Promise<string> {
   return id;
 }
 
-test('S-5, P-2: after a restart each program and each named state is there, and tasks are reached by their ids', async () => {
+test('S-5, P-2: after a restart programs and named states keep their tasks, which are reachable by id', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ ext: { url: server.url } }, FAST);
   const { url, store } = gateway;
@@ -61,7 +61,7 @@ function shareStates(store: string, ids: Record<string, string>): void {
   }
 }
 
-test('S-5, P-4: the state of an earlier version goes to the first program that comes back, for good', async () => {
+test('S-5, P-4: the state of an earlier version goes to the first program that connects, permanently', async () => {
   const server = owned(await startTasksV2Http());
   const gateway = await killable({ ext: { url: server.url } }, FAST);
   const { url, store } = gateway;

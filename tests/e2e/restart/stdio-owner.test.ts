@@ -50,7 +50,7 @@ async function cutOff(config: string): Promise<string> {
   return id;
 }
 
-test('S-1, X-2, P-2: the session of a client on stdio cannot be named over HTTP', async () => {
+test('S-1, X-2, P-2: the session of a stdio client cannot be used over HTTP', async () => {
   const server = owned(await startTasksV2Http());
   const folder = await temporaryFolder();
   const servers = { ext: { url: server.url } };
@@ -72,7 +72,7 @@ test('S-1, X-2, P-2: the session of a client on stdio cannot be named over HTTP'
   }
 });
 
-test('S-1, S-4: who connects on stdio long after another was cut off finds nothing of it', async () => {
+test('S-1, S-4: a stdio client that connects after the idle time does not get the tasks of a killed one', async () => {
   const server = owned(await startTasksV2Http());
   const store = join(await temporaryFolder(), 'store.db');
   const idleMs = 60_000;
@@ -84,7 +84,7 @@ test('S-1, S-4: who connects on stdio long after another was cut off finds nothi
   expect(events).toEqual([]);
 });
 
-test('P-2, S-5: a start that only probes the program leaves what an earlier run has stored', async () => {
+test('P-2, S-5: a start that only probes the program keeps the stored session', async () => {
   const server = owned(await startTasksV2Http());
   const store = join(await temporaryFolder(), 'store.db');
   const config = await configFile({ ext: { url: server.url } }, { store });

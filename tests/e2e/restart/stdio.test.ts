@@ -67,8 +67,8 @@ async function gone(pid: number): Promise<void> {
   await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 10_000 });
 }
 
-describe('P-2: a client on stdio whose gateway was killed', () => {
-  test('P-2, B-3: starts it again in the same project and finds its tasks, results, questions and events', async () => {
+describe('P-2: a stdio client whose gateway was killed', () => {
+  test('P-2, B-3: finds its tasks, results, questions and events when it starts again in the same project', async () => {
     const here = await project();
     const first = await connect(here);
     const call = async (tool: string, args: Json): Promise<Reply> =>
@@ -92,7 +92,7 @@ describe('P-2: a client on stdio whose gateway was killed', () => {
     expect((await second.call('get_task_result', { task_id: held })).text).toBe('went on');
   });
 
-  test('S-1, P-2: in another project it finds nothing of them', async () => {
+  test('S-1, P-2: finds none of them in another project', async () => {
     const here = await project();
     const first = await connect(here);
     await first.call('execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 100 });
@@ -107,7 +107,7 @@ describe('P-2: a client on stdio whose gateway was killed', () => {
     expect(body['tasks']).toEqual([]);
   });
 
-  test('S-4: one that left by itself has left for good', async () => {
+  test('S-4: finds no task after it closed its connection itself', async () => {
     const here = await project();
     const first = await connect(here);
     await first.call('execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 100 });
@@ -120,7 +120,7 @@ describe('P-2: a client on stdio whose gateway was killed', () => {
 });
 
 describe('P-1: a second gateway on the same store', () => {
-  test('P-1: a second client in the same project works, and is told in the log that it keeps nothing', async () => {
+  test('P-1: runs with a store in memory in the same project, and logs a warning', async () => {
     const here = await project();
     const first = await connect(here);
     const held = taskIdOf(await first.call('execute_tool', { server: 'ext', tool: 'hold', timeout_ms: 100 }));
@@ -137,7 +137,7 @@ describe('P-1: a second gateway on the same store', () => {
     expect((await first.call('get_task_result', { task_id: held })).isError).toBe(false);
   });
 
-  test('P-1: with a store that was asked for by name it stops, and names the process that has it', async () => {
+  test('P-1: exits for a store named by a flag, with the id of the process that uses it', async () => {
     const here = await project();
     const store = join(here.home, 'own.db');
     const first = await connect(here, '--store', store);

@@ -48,7 +48,7 @@ async function halfSent(url: string, message: Json, headers: Record<string, stri
   };
 }
 
-test('P-2, S-1, S-4: while the gateway stops, no client hears that its session is gone', async () => {
+test('P-2, S-1, S-4: while the gateway stops, no client gets an error that its session is unknown', async () => {
   const gateway = await httpGateway({ one: SLOW_TO_LEAVE });
   const session = await rawSession(gateway.url);
   expect((await session.reply('execute_tool', ECHO)).text).toBe('here');
@@ -78,7 +78,7 @@ test('P-2, S-1, S-4: while the gateway stops, no client hears that its session i
   expect(refused.text).toContain('TOOL_ERR_SHUTTING_DOWN');
 });
 
-test('P-3, S-4, S-5: what a client without sessions starts while its last session ends is kept', async () => {
+test('P-3, S-4, S-5: a task that a modern client starts while its idle session ends is kept', async () => {
   const gateway = await httpGateway({ one: SLOW_TO_LEAVE });
   const call = async (args: Json) =>
     replyOf(await post(gateway.url, modernCall('execute_tool', args), modernHeaders('execute_tool')));

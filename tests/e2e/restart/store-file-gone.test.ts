@@ -38,7 +38,7 @@ test.each(Object.entries(WAYS))('O-2, P-1: a gateway whose store file was %s is 
 });
 
 test.each(Object.entries(WAYS))(
-  'P-3: once the store file was %s no task is promised; what was promised before is kept, and fast calls work',
+  'P-3: after the store file was %s new tasks are refused, earlier ones are kept and fast calls work',
   async (_how, change) => {
     const { running, store, hub } = await setup();
     const promised = taskIdOf(await hub.call('execute_tool', slow(1000)));
@@ -57,7 +57,7 @@ test.each(Object.entries(WAYS))(
   },
 );
 
-test('O-2: a store in memory has no file that could go', async () => {
+test('O-2: a gateway with a store in memory is ready', async () => {
   const { url } = await httpGateway({}, { store: ':memory:' });
   expect((await send(`${new URL(url).origin}/readyz`, { method: 'GET' })).status).toBe(200);
 });

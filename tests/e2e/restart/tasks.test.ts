@@ -9,9 +9,9 @@ import { begin, beginAsking, beginNative, kill, killable, restart, stateOf, stor
 
 const START = { core: startTasksV1Http, ext: startTasksV2Http };
 
-describe('B-3, P-2: tasks that a server keeps', () => {
+describe('B-3, P-2: native tasks', () => {
   test.each(['core', 'ext'] as const)(
-    'B-3, P-2: they are followed again and end with the true result: %s',
+    'B-3, P-2: are followed after a restart and complete with the result of the server: %s',
     async (kind) => {
       const server = owned(await START[kind]());
       const gateway = await killable({ far: { url: server.url } });
@@ -26,21 +26,24 @@ describe('B-3, P-2: tasks that a server keeps', () => {
     },
   );
 
-  test.each(['core', 'ext'] as const)('B-3, P-2: also when they ended while nobody was there: %s', async (kind) => {
-    const server = owned(await START[kind]());
-    const gateway = await killable({ far: { url: server.url } });
-    const session = await rawSession(gateway.url);
-    const { id } = await beginNative(gateway, session, 'far', 'hold', { text: 'meanwhile' });
-    await kill(gateway);
-    server.state.release();
-    await gateway.start();
-    // Nobody has to ask: the session of a task that goes on is woken by the start itself.
-    await vi.waitFor(() => expect(gateway.log.some((line) => line.includes('"task_completed"'))).toBe(true), 10_000);
-    expect((await session.reply('get_task_result', { task_id: id, timeout_ms: 0 })).text).toBe('meanwhile');
-  });
+  test.each(['core', 'ext'] as const)(
+    'B-3, P-2: complete although they ended while the gateway was down: %s',
+    async (kind) => {
+      const server = owned(await START[kind]());
+      const gateway = await killable({ far: { url: server.url } });
+      const session = await rawSession(gateway.url);
+      const { id } = await beginNative(gateway, session, 'far', 'hold', { text: 'meanwhile' });
+      await kill(gateway);
+      server.state.release();
+      await gateway.start();
+      // Nobody has to ask: the session of a task that goes on is woken by the start itself.
+      await vi.waitFor(() => expect(gateway.log.some((line) => line.includes('"task_completed"'))).toBe(true), 10_000);
+      expect((await session.reply('get_task_result', { task_id: id, timeout_ms: 0 })).text).toBe('meanwhile');
+    },
+  );
 
   test.each(['core', 'ext'] as const)(
-    'B-3, P-2: also when their server comes back later than we do: %s',
+    'B-3, P-2: complete although their server returns later than the gateway: %s',
     async (kind) => {
       const first = owned(await START[kind]());
       const reconnect = { firstMs: 50, maxMs: 200 };
@@ -62,7 +65,7 @@ describe('B-3, P-2: tasks that a server keeps', () => {
     },
   );
 
-  test('B-3: in a session with a server that goes on, no id of a request is used twice', async () => {
+  test('B-3: no request id is used twice in a session with a server that survives a restart', async () => {
     const server = owned(await startTasksV1Http());
     const gateway = await killable({ core: { url: server.url } });
     const session = await rawSession(gateway.url);
@@ -79,7 +82,7 @@ describe('B-3, P-2: tasks that a server keeps', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('B-3, P-2: one that the server has forgotten fails and says so', async () => {
+  test('B-3, P-2: a native task that the server forgot fails with that reason', async () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ far: { url: server.url } });
     const session = await rawSession(gateway.url);
@@ -91,7 +94,7 @@ describe('B-3, P-2: tasks that a server keeps', () => {
     expect((await stateOf(session, id)).error?.message).toContain('no longer knows its task');
   });
 
-  test.each(['core', 'ext'] as const)('H-6, P-2: they can be cancelled after the restart: %s', async (kind) => {
+  test.each(['core', 'ext'] as const)('H-6, P-2: can be cancelled after the restart: %s', async (kind) => {
     const server = owned(await START[kind]());
     const gateway = await killable({ far: { url: server.url } });
     const session = await rawSession(gateway.url);
@@ -104,7 +107,7 @@ describe('B-3, P-2: tasks that a server keeps', () => {
   });
 });
 
-test('P-2: a plain call that was at work is failed, with the reason, and its event says so once', async () => {
+test('P-2: a call that was open at a restart fails with the reason, and one event reports it', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ plain: { url: server.url } });
   const session = await rawSession(gateway.url);
@@ -126,8 +129,8 @@ test('P-2: a plain call that was at work is failed, with the reason, and its eve
   expect(server.state.calls).toHaveLength(1);
 });
 
-describe('T-2, P-1: moments are stored, not counted from the start', () => {
-  test('T-2, P-1, P-2: a finished result can be read until its time is over, which a restart does not prolong', async () => {
+describe('T-2, P-1: stored deadlines', () => {
+  test('T-2, P-1, P-2: a restart does not prolong the time for which a result can be read', async () => {
     const server = owned(await startV1Http());
     const keepMs = 60_000;
     const passedMs = keepMs - 3000;
@@ -146,7 +149,7 @@ describe('T-2, P-1: moments are stored, not counted from the start', () => {
     expect(kept).toBeLessThan(keepMs + 2000);
   });
 
-  test('T-2, P-1: what was to be read until a moment in between is gone at once', async () => {
+  test('T-2, P-1: a result whose time ran out during the downtime is removed at once', async () => {
     const server = owned(await startV1Http());
     const tasks = { keepMs: 60_000, cleanupMs: 600_000 };
     const gateway = await killable({ plain: { url: server.url } }, { tasks });
@@ -157,7 +160,7 @@ describe('T-2, P-1: moments are stored, not counted from the start', () => {
     expect((await session.reply('get_task', { task_id: id })).code).toBe('TOOL_ERR_TASK_NOT_FOUND');
   });
 
-  test('T-2, P-2: a task whose TTL ran out in between is expired, once, and its work is stopped', async () => {
+  test('T-2, P-2: a task whose TTL ran out during the downtime expires once, and its call is cancelled', async () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: server.url } });
     const session = await rawSession(gateway.url);
@@ -174,7 +177,7 @@ describe('T-2, P-1: moments are stored, not counted from the start', () => {
     await vi.waitFor(() => expect(server.state.cancelled).toEqual(['slow:long']), 10_000);
   });
 
-  test('T-2, P-2: the rest of a TTL goes on', async () => {
+  test('T-2, P-2: the rest of a TTL continues after a restart', async () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: server.url } });
     const session = await rawSession(gateway.url);
@@ -189,7 +192,7 @@ describe('T-2, P-1: moments are stored, not counted from the start', () => {
     expect(await stateOf(session, id)).toMatchObject({ status: 'expired' });
   });
 
-  test('T-3, P-2: the clock of a task stands still while its question is open, also when nobody is there', async () => {
+  test('T-3, P-2: the TTL pauses while a question is open, also during the downtime', async () => {
     const server = owned(await startTasksV2Http());
     const gateway = await killable({ ext: { url: server.url } });
     const session = await rawSession(gateway.url);

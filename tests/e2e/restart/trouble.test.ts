@@ -26,7 +26,7 @@ test.each([
   ['truncated', async (store: string) => truncate(store, (await stat(store)).size / 2)],
   ['overwritten', async (store: string) => overwrite(store, 4096)],
   ['without a head', async (store: string) => overwrite(store, 100)],
-])('P-4, P-2: a store that a kill left %s is put aside whole, and the gateway starts', async (_how, damage) => {
+])('P-4, P-2: a store that was %s is put aside as a whole, and the gateway starts', async (_how, damage) => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const session = await rawSession(gateway.url);
@@ -58,7 +58,7 @@ async function overwrite(path: string, from: number): Promise<void> {
   await file.close();
 }
 
-test('P-4, P-2: a kill while the log was being moved into the file is no damage', async () => {
+test('P-4, P-2: a kill during a checkpoint of the write-ahead log does not damage the store', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const session = await rawSession(gateway.url);
@@ -80,7 +80,7 @@ test('P-4, P-2: a kill while the log was being moved into the file is no damage'
   expect(rows(gateway.store, 'tasks').map((row) => row['id'])).toEqual(begun);
 });
 
-test('P-4: a store in a place that cannot be written is a clear error', async () => {
+test('P-4: a store path that cannot be written is a clear error', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'file'), '');
   const places = [join(folder, 'file', 'store.db')];
@@ -99,7 +99,7 @@ test('P-4: a store in a place that cannot be written is a clear error', async ()
   }
 });
 
-test('P-4: a store of a newer version is refused, and stays as it is', async () => {
+test('P-4: a store of a newer version is refused and stays unchanged', async () => {
   const { config, store } = await setup();
   const program = await serveProgram(['--config', config]);
   await rawSession(program.url);
@@ -116,7 +116,7 @@ test('P-4: a store of a newer version is refused, and stays as it is', async () 
   expect((await readdir(join(store, '..'))).filter((name) => name.includes('damaged'))).toEqual([]);
 });
 
-test('P-3, H-4: a file that somebody else keeps locked stops nobody but the call that needs it', async () => {
+test('P-3, H-4: a store locked by another program delays only the calls that write to it', async () => {
   const { config, store } = await setup();
   const program = await serveProgram(['--config', config]);
   const [one, two] = [await rawSession(program.url), await rawSession(program.url)];
@@ -155,7 +155,7 @@ test('P-3, H-4: a file that somebody else keeps locked stops nobody but the call
   expect((await two.reply('execute_tool', SLOW)).isError).toBe(false);
 });
 
-test('P-3: a gateway that is stopped while the file is locked for a moment still writes what it has', async () => {
+test('P-3: a gateway that stops while the store is locked briefly still writes its records', async () => {
   const { server, config, store } = await setup();
   const program = await serveProgram(['--config', config]);
   const session = await rawSession(program.url);
@@ -207,7 +207,7 @@ async function serveWithin(kilobytes: number, config: string): Promise<{ url: st
 }
 
 test.skipIf(process.platform === 'win32')(
-  'P-3, H-4: on a full disk fast calls go on, no task is told that is not kept, and none that was told is lost',
+  'P-3, H-4: on a full disk fast calls work, unstored tasks are refused and no reported task is lost',
   async () => {
     const { config, store } = await setup();
     const { url } = await serveWithin(400, config);
@@ -229,7 +229,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('P-4: the folder of the store is made if it is missing', async () => {
+test('P-4: a missing folder of the store is created', async () => {
   const folder = await temporaryFolder();
   const store = join(folder, 'new', 'deeper', 'store.db');
   const program = await startProgram(['serve', '--port', '0', '--store', store]);

@@ -36,7 +36,7 @@ async function stage(kind: ClientKind, settings: SettingsInput = {}, { stuck = t
   return { lost, gateway: await httpGateway(servers, { store, port: Number(port), ...settings }) };
 }
 
-test('P-2, X-3: a session that cannot be restored takes nothing from the limits, however often its client tries', async () => {
+test('P-2, X-3: failed attempts to restore a session do not count against the limits', async () => {
   const { lost, gateway } = await stage('v1', { tasks: { max: 3 } });
   for (let attempt = 0; attempt < 4; attempt += 1) {
     await expect(lost.call('list_tasks')).rejects.toThrow('TOOL_ERR_STORE');
@@ -45,13 +45,13 @@ test('P-2, X-3: a session that cannot be restored takes nothing from the limits,
   expect(await echo(other, 'ext', 'there is room')).toBe('there is room');
 });
 
-test('S-5, H-12: a state that cannot be restored does not hide that there is no such task', async () => {
+test('S-5, H-12: an unknown task id is reported although a state cannot be restored', async () => {
   const { gateway } = await stage('modern');
   const other = await hubOverHttp(gateway.url, 'modern', {}, 'other');
   expect((await other.call('get_task', { task_id: 'unknown' })).code).toBe('TOOL_ERR_TASK_NOT_FOUND');
 });
 
-test('P-2: a session with a record that cannot be read is restored without it', async () => {
+test('P-2: a session is restored without a record that cannot be read', async () => {
   const { lost, gateway } = await stage('v1', {}, { stuck: false });
   expect((await lost.call('list_tasks')).body['tasks']).toMatchObject([{ tool: 'hold', status: 'working' }]);
   expect(gateway.logs).toContainEqual(expect.objectContaining({ event: 'record_set_aside', level: 'error' }));

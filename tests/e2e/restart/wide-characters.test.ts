@@ -6,7 +6,7 @@ import { taskIdOf } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 import { post, rawSession, replyOf, toolCall } from '../../support/raw-http.ts';
 
-test('P-2, T-2: a result in Chinese that memory had room for is there after a restart', async () => {
+test('P-2, T-2: a result in Chinese that fits in memory is there after a restart', async () => {
   const server = owned(await startV1Http());
   const settings = { store: join(await temporaryFolder(), 'store.db'), limits: { sessionBytes: 1_600_000 } };
   const first = await httpGateway({ one: { url: server.url } }, settings);

@@ -24,24 +24,27 @@ async function heardOf(wire: LegacyWire, told: LegacyStream): Promise<unknown[]>
   return told.told('notifications/resources/updated').map(({ uri }) => uri);
 }
 
-test.each(ERAS)('P-2, D-5: a direct client still hears of what it subscribed to: %s server', async (era) => {
-  const server = owned(await startRichHttp(era));
-  const gateway = await killable({ rich: { url: server.url } });
-  const wire = await LegacyWire.open(`${gateway.url}/rich`);
-  for (const uri of [WATCHED, NO_MORE]) await wire.request('resources/subscribe', { uri });
-  await wire.request('resources/unsubscribe', { uri: NO_MORE });
-  await restart(gateway);
+test.each(ERAS)(
+  'P-2, D-5: a direct client keeps its resource subscriptions after a restart: %s server',
+  async (era) => {
+    const server = owned(await startRichHttp(era));
+    const gateway = await killable({ rich: { url: server.url } });
+    const wire = await LegacyWire.open(`${gateway.url}/rich`);
+    for (const uri of [WATCHED, NO_MORE]) await wire.request('resources/subscribe', { uri });
+    await wire.request('resources/unsubscribe', { uri: NO_MORE });
+    await restart(gateway);
 
-  const told = await wire.listen();
-  await soon(() => heardOf(wire, told)).toContain(WATCHED);
-  expect(told.told('notifications/resources/updated').map(({ uri }) => uri)).not.toContain(NO_MORE);
-  await wire.request('resources/unsubscribe', { uri: WATCHED });
-  await restart(gateway);
-  const silent = await wire.listen();
-  expect(await heardOf(wire, silent)).toEqual([]);
-});
+    const told = await wire.listen();
+    await soon(() => heardOf(wire, told)).toContain(WATCHED);
+    expect(told.told('notifications/resources/updated').map(({ uri }) => uri)).not.toContain(NO_MORE);
+    await wire.request('resources/unsubscribe', { uri: WATCHED });
+    await restart(gateway);
+    const silent = await wire.listen();
+    expect(await heardOf(wire, silent)).toEqual([]);
+  },
+);
 
-test.each(ERAS)('P-2, D-5: a direct client still hears the level of logs that it set: %s server', async (era) => {
+test.each(ERAS)('P-2, D-5: a direct client keeps its log level after a restart: %s server', async (era) => {
   const server = owned(await startRichHttp(era));
   const gateway = await killable({ rich: { url: server.url } });
   const wire = await LegacyWire.open(`${gateway.url}/rich`);
@@ -55,7 +58,7 @@ test.each(ERAS)('P-2, D-5: a direct client still hears the level of logs that it
   await soon(levels).toEqual(['warning', 'emergency']);
 });
 
-test.each(ERAS)('P-2, B-3: a hub client hears of changes from before it comes back: %s server', async (era) => {
+test.each(ERAS)('P-2, B-3: a hub client gets resource updates from before it reconnects: %s server', async (era) => {
   const server = owned(await startRichHttp(era));
   const gateway = await killable({ rich: { url: server.url } });
   const client = await rawSession(gateway.url);
@@ -78,7 +81,7 @@ test.each(ERAS)('P-2, B-3: a hub client hears of changes from before it comes ba
   );
 });
 
-test('S-3, B-3: what was wished of a server is forgotten with it', async () => {
+test('S-3, B-3: removing a server forgets the subscriptions to it', async () => {
   const server = owned(await startRichHttp('legacy'));
   const gateway = await killable({});
   const client = await rawSession(gateway.url);
@@ -93,7 +96,7 @@ test('S-3, B-3: what was wished of a server is forgotten with it', async () => {
   expect([...changed.events, ...events].filter(({ type }) => type === 'notification')).toEqual([]);
 });
 
-test('X-3: a session may have only so many subscriptions at a server', async () => {
+test('X-3: the subscriptions of a session at a server are limited', async () => {
   const server = owned(await startRichHttp('legacy'));
   const { url } = await httpGateway({ rich: { url: server.url } }, { limits: { subscriptionsPerServer: 1 } });
   const wire = await LegacyWire.open(`${url}/rich`);
@@ -108,7 +111,7 @@ test('X-3: a session may have only so many subscriptions at a server', async () 
 
 const MANY = Array.from({ length: 40 }, (_, index) => `test://n/${index}`);
 
-test('P-1, X-3: a subscription is stored without writing all the others again, and all of them survive', async () => {
+test('P-1, X-3: storing a subscription does not rewrite the others, and all survive a restart', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const wire = await LegacyWire.open(`${gateway.url}/one`);
