@@ -52,7 +52,7 @@ function ask({ tasks }: App, { id }: Task): { received: () => Answer | undefined
   return { received: () => answer };
 }
 
-test('D-1, D-2: emulated, the call stays open with pings, and the question goes over its stream', async () => {
+test('D-1, D-2: legacy client without tasks: the call stays open with pings, and its stream carries the question', async () => {
   const app = await startApp();
   const client = await LegacyWire.open(app.url);
   expect(app.look()).toEqual([]);
@@ -78,7 +78,7 @@ test('D-1, D-2: emulated, the call stays open with pings, and the question goes 
   expect(call.messages.map(({ method, result }) => method ?? result)).toEqual(['elicitation/create', 'ping', RESULT]);
 });
 
-test('D-1, D-3: native 2025-11-25, the client looks at its task and fetches question and result', async () => {
+test('D-1, D-3: 2025-11-25 task: the client polls the task and fetches question and result', async () => {
   const app = await startApp();
   const client = await LegacyWire.open(app.url);
   const { tools } = (await client.request('tools/list', {})) as { tools: Json[] };
@@ -106,7 +106,7 @@ test('D-1, D-3: native 2025-11-25, the client looks at its task and fetches ques
   expect(await waiting.result()).toEqual({ ...RESULT, _meta: related });
 });
 
-test('D-1, D-4: native 2026-07-28, the question is in the task, and its answer goes with an update', async () => {
+test('D-1, D-4: 2026-07-28 task: tasks/get returns the question, and tasks/update answers it', async () => {
   const app = await startApp();
   const created = await modern(app.url, 'tools/call', { name: 'order', arguments: {} });
   expect(created).toMatchObject({ resultType: 'task', status: 'working' });
@@ -149,7 +149,7 @@ test('D-1: a cancelled call cancels its task, and a failed or cancelled task end
   });
 });
 
-test('D-1: what another part of the program answers is not asked any more', async () => {
+test('D-1: a question that another part of the program answers is withdrawn from the client', async () => {
   const app = await startApp();
   const client = await LegacyWire.open(app.url);
   const call = await client.stream('tools/call', { name: 'order', arguments: {} });

@@ -12,7 +12,7 @@ const FORGETFUL: Record<string, (task: RunningTask) => void> = {
 };
 
 test.each(Object.entries(FORGETFUL))(
-  'D-1: a handler that forgets to wait for its question ends its own call, and not the program (%s)',
+  'D-1: a handler that does not await its question ends its own call, not the program (%s)',
   async (_method, forget) => {
     const unhandled: unknown[] = [];
     const note = (error: unknown): void => void unhandled.push(error);

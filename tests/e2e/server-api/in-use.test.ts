@@ -13,7 +13,7 @@ const errorOf = async (work: Promise<unknown>): Promise<Error> =>
     (error: unknown) => error as Error,
   );
 
-test('D-1, P-1: a store in use is told in words of the library, without what only its makers need', async () => {
+test('D-1, P-1: the error for a store in use names the option of the library', async () => {
   const store = join(await temporaryFolder(), 'shop.db');
   owned(await createTaskController({ store }));
   const error = await errorOf(owned(createTaskServer({ ...APP, store })).listen());
@@ -24,7 +24,7 @@ test('D-1, P-1: a store in use is told in words of the library, without what onl
   expect(inspect(error)).not.toContain('[cause]');
 });
 
-test('D-1: so is a port in use', async () => {
+test('D-1: the error for a port in use names the option of the library', async () => {
   const { port } = new URL(await owned(createTaskServer(APP)).listen());
   const error = await errorOf(owned(createTaskServer(APP)).listen({ port: Number(port) }));
   expect(error.message).toBe(`port ${port} on 127.0.0.1 is in use; choose another \`port\` (0 selects any free port)`);

@@ -24,13 +24,13 @@ async function withEndedCall(): Promise<{ url: string; ended: RunningTask }> {
   return { url, ended };
 }
 
-test('D-1: who asks after the end of the call is told that it is over', async () => {
+test('D-1: a question after the end of the call is rejected', async () => {
   const { ended } = await withEndedCall();
   await expect(ended.elicit(QUESTION)).rejects.toThrow(QuestionError);
   await expect(ended.sample({ messages: [], maxTokens: 1 })).rejects.toThrow('the call has ended');
 });
 
-test('D-1, T-3: a question after the end stops the clock of no other call', async () => {
+test('D-1, T-3: a question after the end of the call does not pause the TTL of another call', async () => {
   const { url, ended } = await withEndedCall();
   const { taskId } = await modern(url, 'tools/call', { name: 'never' });
   // Whether it is refused is seen above.

@@ -32,13 +32,13 @@ async function outcomes(run: ToolDefinition['run'], args: Json = {}): Promise<Js
 
 const both = (result: Json): Json[] => [result, result];
 
-test('D-1: a result leaves as it is, and a text as a result', async () => {
+test('D-1: a result is returned unchanged, and a text as text content', async () => {
   const result = { content: [{ type: 'text', text: 'one' }], structuredContent: { count: 1 }, vendor: { field: 1 } };
   expect(await outcomes(async () => result)).toEqual(both(result));
   expect(await outcomes(() => 'one')).toEqual(both({ content: [{ type: 'text', text: 'one' }] }));
 });
 
-test('D-1: a thrown error is a result that says it', async () => {
+test('D-1: a thrown error becomes a result with isError', async () => {
   const failing = async (): Promise<never> => {
     throw new Error('sold out');
   };
@@ -48,14 +48,14 @@ test('D-1: a thrown error is a result that says it', async () => {
   expect(await outcomes(command)).toMatchObject(both({ isError: true }));
 });
 
-test('D-1: an error with a code of the protocol leaves as that', async () => {
+test('D-1: an error with a JSON-RPC code becomes an error response', async () => {
   const failing = async (): Promise<never> => {
     throw Object.assign(new Error('sold out'), { code: -32050, data: { until: 'Monday' } });
   };
   await expect(outcomes(failing)).rejects.toThrow('-32050 sold out');
 });
 
-test('D-1: arguments that do not fit do not reach the handler', async () => {
+test('D-1: arguments that do not match the input schema do not reach the handler', async () => {
   const reached: Json[] = [];
   const run = (args: Json): string => `${reached.push(args)}`;
   const [legacy, other] = await outcomes(run, { count: 'many' });
@@ -67,7 +67,7 @@ test('D-1: arguments that do not fit do not reach the handler', async () => {
   expect(reached).toEqual([]);
 });
 
-test('D-1: a handler that returns nothing, a tool that is not there, and a request that nobody answers are errors', async () => {
+test('D-1: an empty handler result, an unknown tool and an unknown method are errors', async () => {
   const nothing = (() => {}) as unknown as ToolDefinition['run'];
   await expect(outcomes(nothing)).rejects.toThrow("-32603 'tool' returned neither a text nor");
   const lost = async () => ({ task: { id: 'nowhere' } });
@@ -87,7 +87,7 @@ test('D-1: a handler that returns nothing, a tool that is not there, and a reque
   }
 });
 
-test('D-1: a client that cannot be asked is not, and the handler can do without', async () => {
+test('D-1: a question to a client without the capability rejects, and the handler can continue', async () => {
   const errors: unknown[] = [];
   const url = await serve({
     strict: { run: async (_args, task) => (await task.elicit({ message: 'Which size?' })).action },
@@ -116,7 +116,7 @@ test('D-1: a client that cannot be asked is not, and the handler can do without'
   expect(errors).toEqual([expect.any(QuestionError), expect.any(QuestionError), expect.any(QuestionError)]);
 });
 
-test('D-1: other requests are answered by their handlers', async () => {
+test('D-1: other requests go to their handlers', async () => {
   const resource = { uri: 'shop://prices', name: 'prices' };
   const contents = [{ uri: resource.uri, text: 'a shirt: 10' }];
   const url = await serve(
@@ -143,7 +143,7 @@ test('D-1: other requests are answered by their handlers', async () => {
   await expect(legacy.request('resources/read', { uri: 'shop://none' })).rejects.toThrow('-32002 no shop://none');
 });
 
-test('D-1: closing stops what is at work, ends the port, and is done once', async () => {
+test('D-1: closing stops open calls and the port, and can be repeated', async () => {
   const stopped: unknown[] = [];
   let at = '';
   const server = createTaskServer({
@@ -169,7 +169,7 @@ test('D-1: closing stops what is at work, ends the port, and is done once', asyn
   await expect(server.listen()).rejects.toThrow('the server is closed');
 });
 
-test('D-1: who comes from elsewhere needs a token, and whose token is another has other tasks', async () => {
+test('D-1: listening on all addresses requires tokens, and each token has its own tasks', async () => {
   const never = new Promise<string>(() => {});
   const settings = { direct: { taskAfterMs: 1 } };
   const server = owned(
@@ -189,7 +189,7 @@ test('D-1: who comes from elsewhere needs a token, and whose token is another ha
   );
 });
 
-test('D-1: the server is at /mcp, and by its name below that', async () => {
+test('D-1: the server is at /mcp and at /mcp/<name>', async () => {
   const url = await serve({ tool: { run: () => 'done' } });
   const call = { name: 'tool' };
   expect(await modern(`${url}/app`, 'tools/call', call)).toMatchObject({ content: [{ text: 'done' }] });

@@ -26,7 +26,7 @@ function answersTo({ inputRequests = {} }: { inputRequests?: unknown }): Record<
   return Object.fromEntries(Object.keys(inputRequests as object).map((key) => [key, ANSWER]));
 }
 
-test('D-1: after kill -9 a task that is worked on elsewhere still asks the same', async () => {
+test('D-1: after kill -9 a task that is worked on elsewhere asks the same question', async () => {
   const app = await KillableApp.start();
   const taskId = await begin(app, 'elsewhere');
   const { inputRequests } = await modernTask(app.url, taskId, 'input_required');
@@ -43,7 +43,7 @@ test('D-1: after kill -9 a task that is worked on elsewhere still asks the same'
   await app.noted('begun', 'begun', 'answered M');
 });
 
-test('D-1: after kill -9 an answer that was given is there, and nobody is asked again', async () => {
+test('D-1: after kill -9 an answer is kept, and the question is not asked again', async () => {
   const app = await KillableApp.start();
   const taskId = await begin(app, 'elsewhere');
   await modernTask(app.url, taskId, 'input_required');
@@ -59,7 +59,7 @@ test('D-1: after kill -9 an answer that was given is there, and nobody is asked 
 });
 
 test.each(['kill', 'stop'] as const)(
-  'D-1: after a %s a repeatable handler runs again, with the answers that it had',
+  'D-1: after a %s a repeatable handler runs again with its earlier answers',
   async (how) => {
     const app = await KillableApp.start();
     const taskId = await begin(app, 'repeatable');
@@ -73,7 +73,7 @@ test.each(['kill', 'stop'] as const)(
   },
 );
 
-test('D-1: after kill -9 a repeatable handler asks the same question again, for a client with tasks too', async () => {
+test('D-1: after kill -9 a repeatable handler asks a client with tasks the same question again', async () => {
   const app = await KillableApp.start();
   const client = await LegacyWire.open(app.url);
   const created = await client.request('tools/call', { name: 'repeatable', arguments: {}, task: {} });
@@ -91,7 +91,7 @@ test('D-1: after kill -9 a repeatable handler asks the same question again, for 
   expect(await waiting.result()).toMatchObject(RESULT);
 });
 
-test('D-1: after kill -9 the task of any other handler is there, has failed, and says why', async () => {
+test('D-1: after kill -9 the task of a handler that is not repeatable has failed, with the reason', async () => {
   const app = await KillableApp.start();
   const client = await LegacyWire.open(app.url);
   const created = await client.request('tools/call', { name: 'once', arguments: {}, task: {} });
@@ -106,7 +106,7 @@ test('D-1: after kill -9 the task of any other handler is there, has failed, and
   await app.noted('begun');
 });
 
-test('D-1: after kill -9 a client that answers in rounds goes on with its call', async () => {
+test('D-1: after kill -9 a client that answers in rounds continues its call', async () => {
   const app = await KillableApp.start();
   const asked = { elicitation: { form: {} } };
   const params = { name: 'repeatable', arguments: {} };
@@ -121,7 +121,7 @@ test('D-1: after kill -9 a client that answers in rounds goes on with its call',
   await app.noted('begun', 'begun', 'answered M');
 });
 
-test('D-1: a store that another program has is named, and free again when that has ended', async () => {
+test('D-1: a store that another program uses is refused by name, and is free after that program ended', async () => {
   const app = await KillableApp.start();
   const tools = { tool: { run: () => 'done' } };
   const server = owned(createTaskServer({ name: 'app', version: '1.0.0', store: app.store, tools }));

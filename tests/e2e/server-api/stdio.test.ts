@@ -25,7 +25,7 @@ const PLAYERS = keysOf(CLIENTS).flatMap((client) =>
 
 beforeAll(bundleApp);
 
-test.each(PLAYERS)('D-1: $who, and the program ends with it (stdio, $player)', async ({ open, via }) => {
+test.each(PLAYERS)('D-1: $who, and the program exits with it (stdio, $player)', async ({ open, via }) => {
   const client = await open(await stdioApp());
   const slow = await client.call('slow', { ms: 300, text: 'slow' });
   expect(slow).toMatchObject({ content: [{ type: 'text', text: 'slow' }], isError: false });
@@ -42,7 +42,7 @@ test.each(PLAYERS)('D-1: $who, and the program ends with it (stdio, $player)', a
   await soon(() => isAlive(pid)).toBe(false);
 });
 
-test('D-1: a program on stdio that is told to end does so', async () => {
+test('D-1: a program on stdio exits on SIGTERM', async () => {
   const { command, args } = await stdioApp();
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'close');

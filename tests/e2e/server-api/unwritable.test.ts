@@ -16,7 +16,7 @@ const RESULTS: Record<string, { given: () => Json; says: string }> = {
 };
 
 test.each(Object.entries(RESULTS))(
-  'D-1: a result that %s cannot be written as JSON, and the client is told so',
+  'D-1: a result that %s and cannot be written as JSON is reported to the client',
   async (_what, { given, says }) => {
     const tools = { tool: { run: async () => given() as { content: [] } } };
     const url = await owned(createTaskServer({ name: 'app', version: '1.0.0', tools })).listen();

@@ -22,7 +22,7 @@ async function deadAddress(): Promise<string> {
 const slow = (hub: HubClient, server: string) =>
   hub.call('execute_tool', { server, tool: 'slow', args: { ms: 600_000 }, timeout_ms: 0 });
 
-test('S-3: a server added by one session is there for all', async () => {
+test('S-3: a server that one session adds is there for all sessions', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({});
   const [caller, other] = [await hubOverHttp(url), await hubOverHttp(url, 'modern')];
@@ -52,7 +52,7 @@ test('S-3, X-2: over stdio a server can be added by its command', async () => {
   expect(await ask(hub, 'one', 'env', { name: 'GREETING' })).toBe('hello');
 });
 
-test('S-3: a name that is added again with another address is replaced for all', async () => {
+test('S-3: adding an existing name with another address replaces the server for all sessions', async () => {
   const [before, after] = [owned(await startV1Http()), owned(await startV2Http())];
   const { url } = await httpGateway({ one: { url: before.url } });
   const [caller, other] = [await hubOverHttp(url), await hubOverHttp(url)];
@@ -74,7 +74,7 @@ test('S-3: a name that is added again with another address is replaced for all',
   expect(await names(caller)).toEqual(['one']);
 });
 
-test('S-3: adding the same again changes nothing', async () => {
+test('S-3: adding the same server again changes nothing', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const [caller, other] = [await hubOverHttp(url), await hubOverHttp(url)];
@@ -86,7 +86,7 @@ test('S-3: adding the same again changes nothing', async () => {
   expect(events).toEqual([]);
 });
 
-test('S-3: a server that cannot be reached is not kept', async () => {
+test('S-3: add_server does not keep a server that cannot be reached', async () => {
   const { url, gateway } = await httpGateway({}, { servers: { reconnect: { firstMs: 10, maxMs: 10 } } });
   const [caller, other] = [await hubOverHttp(url), await hubOverHttp(url)];
   const failed = await caller.call('add_server', { name: 'one', url: await deadAddress() });
@@ -98,7 +98,7 @@ test('S-3: a server that cannot be reached is not kept', async () => {
   expect(await gateway.store.servers()).toEqual([]);
 });
 
-test('S-3: a replacement that cannot be reached leaves the old one and its work alone', async () => {
+test('S-3: an unreachable replacement leaves the old server and its calls running', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const [caller, other] = [await hubOverHttp(url), await hubOverHttp(url)];
@@ -119,7 +119,7 @@ test('S-3: a replacement that cannot be reached leaves the old one and its work 
   expect(server.state.connections).toBe(connections);
 });
 
-test('S-3: a server that is removed is gone for all, with what ran there', async () => {
+test('S-3: removing a server removes it for all sessions and ends its calls', async () => {
   const [server, kept] = [owned(await startV1Http()), owned(await startV1Http())];
   const servers = { one: { url: server.url }, command: v1Stdio(), kept: { url: kept.url } };
   const { url } = await httpGateway(servers);
@@ -168,7 +168,7 @@ test('S-3: a server that is removed is gone for all, with what ran there', async
   expect((await caller.call('remove_server', { name: 'one' })).code).toBe('TOOL_ERR_SERVER_NOT_FOUND');
 });
 
-test('S-3, X-4, O-1: where a server is, is told and logged without secrets', async () => {
+test('S-3, X-4, O-1: the address of a server is shown and logged without secrets', async () => {
   const server = owned(await startV1Http());
   const { url, logs } = await httpGateway({});
   const [caller, other] = [await hubOverHttp(url), await hubOverHttp(url)];

@@ -15,7 +15,7 @@ async function toolNames(hub: HubClient): Promise<string[]> {
   return (body['tools'] as { name: string }[]).map(({ name }) => name);
 }
 
-test('B-3: a server that restarted is told from the one before, and its lists are read anew', async () => {
+test('B-3: a reconnect to another server process is reported as restart, and its lists are read again', async () => {
   const before = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: before.url } }, SETTINGS);
   const hub = await hubOverHttp(url);
@@ -36,7 +36,7 @@ test('B-3: a server that restarted is told from the one before, and its lists ar
   expect(names).not.toContain('crash');
 });
 
-test('B-3: a command that was started again is a restart', async () => {
+test('B-3: a command server that was started again is reported as restart', async () => {
   const { url } = await httpGateway({ one: v1Stdio() }, SETTINGS);
   const hub = await hubOverHttp(url);
   process.kill(Number(await ask(hub, 'one', 'pid')), 'SIGKILL');
@@ -51,22 +51,25 @@ const OUT_OF_REACH = [
   ['that still knows our session', () => startV1Http()],
 ] as const;
 
-test.each(OUT_OF_REACH)('B-3: a server %s that was only out of reach is a network blip', async (_kind, start) => {
-  const server = owned(await start());
-  const wire = await wireTo(server.port);
-  const { url } = await httpGateway({ one: { url: `http://127.0.0.1:${wire.port}/mcp` } }, SETTINGS);
-  const hub = await hubOverHttp(url);
-  await echo(hub, 'one');
-  const sessions = sessionsOf(server.state);
-  await wire.cut();
-  await untilEvent(hub, 'server_disconnected', 'one');
-  await wire.mend();
-  expect((await untilEvent(hub, 'server_reconnected', 'one')).event.data).toMatchObject({ type: 'network_blip' });
-  expect(await echo(hub, 'one', 'again')).toBe('again');
-  expect(sessionsOf(server.state).every((session, index) => session === sessions[index])).toBe(true);
-});
+test.each(OUT_OF_REACH)(
+  'B-3: a server %s that was only unreachable is reported as network blip',
+  async (_kind, start) => {
+    const server = owned(await start());
+    const wire = await wireTo(server.port);
+    const { url } = await httpGateway({ one: { url: `http://127.0.0.1:${wire.port}/mcp` } }, SETTINGS);
+    const hub = await hubOverHttp(url);
+    await echo(hub, 'one');
+    const sessions = sessionsOf(server.state);
+    await wire.cut();
+    await untilEvent(hub, 'server_disconnected', 'one');
+    await wire.mend();
+    expect((await untilEvent(hub, 'server_reconnected', 'one')).event.data).toMatchObject({ type: 'network_blip' });
+    expect(await echo(hub, 'one', 'again')).toBe('again');
+    expect(sessionsOf(server.state).every((session, index) => session === sessions[index])).toBe(true);
+  },
+);
 
-test('B-3: what a killed program asked ends with the reason, and is counted', async () => {
+test('B-3: the questions of a killed command server end with the reason and are counted', async () => {
   const { url } = await httpGateway({ one: v1Stdio() }, SETTINGS);
   const hub = await hubOverHttp(url);
   const pid = Number(await ask(hub, 'one', 'pid'));
@@ -81,7 +84,7 @@ test('B-3: what a killed program asked ends with the reason, and is counted', as
   });
 });
 
-test('B-3: what ran on a lost server fails with the reason, and what had ended stays', async () => {
+test('B-3: open calls on a lost server fail with the reason, and finished tasks stay', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, SETTINGS);
   const hub = await hubOverHttp(url);
@@ -120,7 +123,7 @@ test('B-3: what ran on a lost server fails with the reason, and what had ended s
   expect((await hub.call('get_task_result', { task_id: finished })).text).toBe('kept');
 });
 
-test('B-3: subscriptions are made again on the server that came back', async () => {
+test('B-3: resource subscriptions are renewed on a server that returns', async () => {
   const before = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: before.url } }, SETTINGS);
   const hub = await hubOverHttp(url);

@@ -32,7 +32,7 @@ async function scene(): Promise<Scene> {
   return { hub, server, blip };
 }
 
-test('B-3: a server that still knows the session is told which of its calls are over', async () => {
+test('B-3: after a network blip the server gets cancels for its lost calls', async () => {
   const { hub, server, blip } = await scene();
   const call = (tool: string, args: object) => hub.call('execute_tool', { server: 'one', tool, args, timeout_ms: 1 });
   await call('slow', { ms: 600_000, text: 'unwanted' });
@@ -43,7 +43,7 @@ test('B-3: a server that still knows the session is told which of its calls are 
   expect(await echo(hub, 'one', 'again')).toBe('again');
 });
 
-test('B-3: a question that belongs to no call is rejected once the server is back', async () => {
+test('B-3: after a network blip the server gets an error for a question outside calls', async () => {
   const { hub, server, blip } = await scene();
   const sessions = [...server.state.sessions];
   const asked = sessions.map(async (session) =>
@@ -56,7 +56,7 @@ test('B-3: a question that belongs to no call is rejected once the server is bac
   expect(await Promise.race(asked)).toMatchObject({ code: -1 });
 });
 
-test('B-3: a call whose stream broke is cancelled on a server that is still there', async () => {
+test('B-3: a call whose stream broke is cancelled on a server that still runs', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, SETTINGS);
   const hub = await hubOverHttp(url);

@@ -11,7 +11,7 @@ const STUBBORN = { TEST_IGNORE_STDIN_END: '1', TEST_IGNORE_SIGTERM: '1' };
 const gone = (pid: number): Promise<void> =>
   vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 10_000, interval: 50 });
 
-test('B-4, E-3: a child that writes much to stderr goes on, and what it wrote is in the logs', async () => {
+test('B-4, E-3: a command server that writes much to stderr keeps running, and its output is in the logs', async () => {
   const { url } = await httpGateway({ one: v1Stdio() });
   const hub = await hubOverHttp(url);
   expect(await ask(hub, 'one', 'stderr', { bytes: 200_000 })).toBe('wrote 200000');
@@ -28,7 +28,7 @@ test('B-4, E-3: a child that writes much to stderr goes on, and what it wrote is
   expect((await hub.call('get_logs', { server: 'one', source: 'protocol' })).body).toEqual({ logs: [] });
 });
 
-test('B-4, S-3: what a child started goes with it when its server is removed', async () => {
+test('B-4, S-3: removing a server ends the child processes of its command', async () => {
   const { url } = await httpGateway({ one: v1Stdio() });
   const hub = await hubOverHttp(url);
   const pid = Number(await ask(hub, 'one', 'pid'));
@@ -39,7 +39,7 @@ test('B-4, S-3: what a child started goes with it when its server is removed', a
   await gone(grandchild);
 });
 
-test('B-4: what a child started goes with it when it dies by itself', async () => {
+test('B-4: when a command server is killed, its child processes end', async () => {
   const { url } = await httpGateway({ one: v1Stdio() });
   const hub = await hubOverHttp(url);
   const pid = Number(await ask(hub, 'one', 'pid'));
@@ -48,7 +48,7 @@ test('B-4: what a child started goes with it when it dies by itself', async () =
   await gone(grandchild);
 });
 
-test('B-4: a child that ignores the end of stdin and SIGTERM is killed', async () => {
+test('B-4: a command server that ignores the end of stdin and SIGTERM is killed', async () => {
   const { url } = await httpGateway({ one: v1Stdio(STUBBORN) });
   const hub = await hubOverHttp(url);
   const pid = Number(await ask(hub, 'one', 'pid'));
@@ -61,7 +61,7 @@ test.each([
   { how: 'SIGTERM and has stubborn children', signal: 'SIGTERM', env: STUBBORN },
   { how: 'kill -9', signal: 'SIGKILL', env: {} },
   { how: 'kill -9 and has stubborn children', signal: 'SIGKILL', env: STUBBORN },
-] as const)('B-4: no child outlives a gateway that gets $how', async ({ signal, env }) => {
+] as const)('B-4: no process of a command server outlives a gateway that gets $how', async ({ signal, env }) => {
   const config = await configFile({ one: v1Stdio(env), two: v1Stdio(env) });
   const program = await serveProgram(['--config', config]);
   const hub = await hubOverHttp(program.url);

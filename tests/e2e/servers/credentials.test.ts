@@ -26,7 +26,7 @@ async function startListener(): Promise<{ url: string; seen: { method: string; h
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen };
 }
 
-test('B-1: headers of the config go with every request, also when it falls back to SSE', async () => {
+test('B-1: headers of the config are sent with every request, also in the SSE fallback', async () => {
   const { url: target, seen } = await startListener();
   const headers = { Authorization: 'Bearer south-secret', 'X-Team': 'blue' };
   const { url } = await httpGateway({ one: { url: target, headers } });
@@ -38,7 +38,7 @@ test('B-1: headers of the config go with every request, also when it falls back 
   }
 });
 
-test('B-1, X-4: variables of the config reach the command, and nothing else of our environment does', async () => {
+test('B-1, X-4: a command server gets the variables of the config and no others of the gateway', async () => {
   const server = v1Stdio({ GREETING: 'hello ${WHO}', TONE: '${TONE:-kind}' });
   const config = await loadConfig({
     flags: { config: await configFile({ one: server }) },

@@ -27,7 +27,7 @@ const REFUSED: Json[] = [
   {},
 ];
 
-test('M-6: hidden tools are in no list and cannot be called, at the hub and direct, with a connection shared or not', async () => {
+test('M-6: hidden tools are not listed and cannot be called, at the hub and at direct endpoints', async () => {
   const servers = { core: owned(await startTasksV1Http()), ext: owned(await startTasksV2Http()) };
   const gateway = await httpGateway(
     {
@@ -78,7 +78,7 @@ test('M-6: hidden tools are in no list and cannot be called, at the hub and dire
   ]);
 });
 
-test('M-6: calls of a tool that is hidden after a restart go on; new ones are refused', async () => {
+test('M-6: open calls of a tool that is hidden after a restart continue, and new ones are refused', async () => {
   const tasks = owned(await startTasksV1Http());
   const rounds = owned(await startV2Http({ era: 'modern' }));
   const urls = { tasks: { url: tasks.url }, rounds: { url: rounds.url } };
@@ -102,7 +102,7 @@ test('M-6: calls of a tool that is hidden after a restart go on; new ones are re
   expect((await after.call('get_task_result', { task_id: taskIdOf(asking) })).text).toBe('Hello Ada');
 });
 
-test('M-6: hidden on the command line as well', async () => {
+test('M-6: hidden tools are hidden on the command line, too', async () => {
   const server = owned(await startTasksV1Http());
   const config = await configFile({ far: { url: server.url, ...PATTERNS } });
   const listed = await runCommand(['tools', 'far', '--config', config, '--json']);

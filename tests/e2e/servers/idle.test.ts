@@ -21,7 +21,7 @@ const lives = ({ gateway }: TestGateway, { id }: RawSession): boolean =>
 const ended = (running: TestGateway, session: RawSession): Promise<void> =>
   vi.waitFor(() => expect(lives(running, session)).toBe(false), { timeout: 10_000 });
 
-test('S-4: an idle session ends, with its children, and its id opens nothing any more', async () => {
+test('S-4: an idle session ends with its child processes, and its id becomes invalid', async () => {
   const clock = new JumpingClock();
   const running = await httpGateway({ one: v1Stdio() }, SETTINGS, clock);
   const session = await rawSession(running.url);
@@ -37,7 +37,7 @@ test('S-4: an idle session ends, with its children, and its id opens nothing any
   expect(running.logs.map(({ event }) => event)).toContain('session_timeout_cleanup');
 });
 
-test('S-4: the state of a client without sessions ends when it is idle, and begins anew with its next request', async () => {
+test('S-4: the state of a modern client ends when idle, and its next request starts a new one', async () => {
   const clock = new JumpingClock();
   const running = await httpGateway({ one: v1Stdio() }, SETTINGS, clock);
   const hub = await hubOverHttp(running.url, 'modern');
@@ -82,7 +82,7 @@ test('S-4: a session with a working task, an open question or an open stream is 
   for (const session of [streaming, asking, working]) await ended(running, session);
 });
 
-test('S-4: a server that asks from time to time does not keep an abandoned session', async () => {
+test('S-4: questions of a server do not keep an abandoned session alive', async () => {
   const server = owned(await startV1Http());
   const questions = { timeoutMs: IDLE_MS / 2 };
   const clock = new JumpingClock();
@@ -106,7 +106,7 @@ test('S-4: a server that asks from time to time does not keep an abandoned sessi
   await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), { timeout: 10_000 });
 });
 
-test('S-4: a question that was open when the client left keeps the session, a later one does not prolong that', async () => {
+test('S-4: a question keeps a session only if it was open when the client left', async () => {
   const server = owned(await startV1Http());
   const questions = { timeoutMs: 3 * IDLE_MS };
   const clock = new JumpingClock();
@@ -136,7 +136,7 @@ test('S-4: a question that was open when the client left keeps the session, a la
   expect(await second).not.toContain('in time');
 });
 
-test('S-4: a client that waits is not idle', async () => {
+test('S-4: a session is not idle while its client waits', async () => {
   const clock = new JumpingClock();
   const running = await httpGateway({}, SETTINGS, clock);
   const session = await rawSession(running.url);

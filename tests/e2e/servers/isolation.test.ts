@@ -78,7 +78,7 @@ test.each<ClientKind>(['v1', 'v2', 'modern'])('S-1: clients over stdio do not se
   await expectIsolation(await hubOverStdio(servers, {}, kind), await hubOverStdio(servers, {}, kind));
 });
 
-test('S-1, S-5: two principals without sessions have separate state', async () => {
+test('S-1, S-5: two principals without sessions have separate states', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } }, { auth: { tokens: TOKENS } });
   await expectIsolation(await hubOverHttp(url, 'modern', ADA), await hubOverHttp(url, 'modern', BOB));
@@ -88,7 +88,7 @@ test('S-1, S-5: two principals without sessions have separate state', async () =
 test.each([
   { who: 'the same principal', settings: { auth: { tokens: TOKENS } }, headers: ADA },
   { who: 'the one local user', settings: {}, headers: {} },
-])('S-5: clients of $who without sessions share their state', async ({ settings, headers }) => {
+])('S-5: modern clients of $who share their state', async ({ settings, headers }) => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, settings);
   const first = await hubOverHttp(url, 'modern', headers);
@@ -103,7 +103,7 @@ test.each([
   expect((await second.call('get_task_result', { task_id: taskIdOf(asking) })).text).toBe('Hello Ada');
 });
 
-test('X-2: the session id of another principal opens nothing, and ends nothing', async () => {
+test('X-2: the session id of another principal can be neither used nor deleted', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { auth: { tokens: TOKENS } });
   const mine = await rawSession(url, ADA);

@@ -46,7 +46,7 @@ const KINDS: Kind[] = [
   { name: 'stdio, modern only', start: async () => v2Stdio({ TEST_MODERN_ONLY: '1' }), speaks: NEW, asks: true },
 ];
 
-test.each(KINDS)('B-1: a server that is $name is used like any other', async ({ start, speaks, asks }) => {
+test.each(KINDS)('B-1: a server that is $name can be called through the hub', async ({ start, speaks, asks }) => {
   const { url } = await httpGateway({ one: await start() });
   const hub = await hubOverHttp(url);
   expect(await echo(hub, 'one', 'through')).toBe('through');
@@ -66,10 +66,13 @@ test.each(KINDS)('B-1: a server that is $name is used like any other', async ({ 
   expect((await hub.call('get_task_result', { task_id: taskIdOf(asking) })).text).toBe('Hello Ada');
 });
 
-test.each(KINDS)('D-5: what a server that is $name says of itself is there as it came', async ({ start }) => {
-  const { traits, capabilities, implementation, initializeResult } = await clientOf(await start()).client.connect();
-  expect(initializeResult).toMatchObject({ capabilities });
-  const named = traits.sessions ? initializeResult : (initializeResult?.['_meta'] as object);
-  expect(Object.values(named ?? {})).toContainEqual(implementation);
-  expect(initializeResult).not.toHaveProperty('resultType');
-});
+test.each(KINDS)(
+  'D-5: the initialize result of a server that is $name has its name and capabilities',
+  async ({ start }) => {
+    const { traits, capabilities, implementation, initializeResult } = await clientOf(await start()).client.connect();
+    expect(initializeResult).toMatchObject({ capabilities });
+    const named = traits.sessions ? initializeResult : (initializeResult?.['_meta'] as object);
+    expect(Object.values(named ?? {})).toContainEqual(implementation);
+    expect(initializeResult).not.toHaveProperty('resultType');
+  },
+);

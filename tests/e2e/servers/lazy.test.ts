@@ -56,7 +56,7 @@ test('S-2: list_tools starts the command servers that it lists', async () => {
   expect(await starts()).toBe(1);
 });
 
-test('S-2: servers.connect makes commands eager and URLs lazy', async () => {
+test('S-2: servers.connect can make commands eager and URLs lazy', async () => {
   const far = owned(await startV1Http());
   const { config, starts } = await recorded();
   const { url } = await httpGateway(
@@ -75,7 +75,7 @@ test('S-2: servers.connect makes commands eager and URLs lazy', async () => {
   expect(await echo(hub, 'far', 'first use')).toBe('first use');
 });
 
-test('S-2, S-3: a command server that one session adds starts in the others on first use', async () => {
+test('S-2, S-3: a command server that one session adds starts for other sessions on first use', async () => {
   const { config, starts } = await recorded();
   const { url } = await httpGateway({}, { allowCommands: true });
   const [one, two] = [await hubOverHttp(url), await hubOverHttp(url)];

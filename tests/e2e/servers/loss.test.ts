@@ -25,7 +25,7 @@ async function whileWaiting(
 
 const LOST = expect.objectContaining({ type: 'server_disconnected', server: 'one' });
 
-test('B-2, H-7: a child that is killed is noticed at once', async () => {
+test('B-2, H-7: a killed command server is noticed at once', async () => {
   const running = await httpGateway({ one: v1Stdio() }, { servers: { reconnect: RECONNECT } });
   const hub = await hubOverHttp(running.url);
   const pid = Number(await ask(hub, 'one', 'pid'));
@@ -40,7 +40,7 @@ test('B-2, H-7: a child that is killed is noticed at once', async () => {
 test.each([
   { what: 'over Streamable HTTP', start: startV1Http },
   { what: 'of 2024', start: startSse2024 },
-])('B-2: a server $what that goes away is noticed at once', async ({ start }) => {
+])('B-2: a server $what that closes is noticed at once', async ({ start }) => {
   const server = owned(await start());
   const running = await httpGateway({ one: { url: server.url } }, { servers: { reconnect: RECONNECT } });
   const hub = await hubOverHttp(running.url);
@@ -68,7 +68,7 @@ test('B-2: broken streams and a forgotten session are noticed at once', async ()
   expect(await echo(hub, 'one', 'again')).toBe('again');
 });
 
-test('B-2: a stream that breaks while the server is there costs nothing', async () => {
+test('B-2: a broken stream of a running server is reopened without a disconnect', async () => {
   const server = owned(await startV1Http());
   const running = await httpGateway({ one: { url: server.url } }, { servers: { reconnect: RECONNECT } });
   const hub = await hubOverHttp(running.url);
@@ -114,7 +114,7 @@ const ENDS: { what: string; start: () => Promise<Mortal> }[] = [
   },
 ];
 
-test.each(ENDS)('B-2: a ping notices that $what', async ({ start }) => {
+test.each(ENDS)('B-2: a ping detects that $what', async ({ start }) => {
   const server = await start();
   const settings = { servers: { pingMs: 100, reconnect: RECONNECT } };
   const running = await httpGateway({ one: { url: server.url } }, settings);
@@ -125,7 +125,7 @@ test.each(ENDS)('B-2: a ping notices that $what', async ({ start }) => {
   expect(events).toContainEqual(LOST);
 });
 
-test('B-2: a child that stopped answering is noticed, and gone before the next one starts', async () => {
+test('B-2: a command server that stops answering is killed before the next one starts', async () => {
   const settings = { servers: { pingMs: 100, reconnect: RECONNECT } };
   const running = await httpGateway({ one: v1Stdio() }, settings);
   const hub = await hubOverHttp(running.url);

@@ -21,7 +21,7 @@ const EARLY = [
   { what: 'dies of a request before initialize', env: { TEST_EXIT_ON_EARLY_REQUEST: '1' }, first: 2 },
 ];
 
-test.each(EARLY)('B-1: a command that $what is used, and asked only once', async ({ env, first }) => {
+test.each(EARLY)('B-1: a command that $what is used, and its era is probed only once', async ({ env, first }) => {
   const { file, starts } = await startLog();
   const server = v1Stdio({ ...env, TEST_START_LOG: file });
   const { url } = await httpGateway({ one: server }, { servers: { connectTimeoutMs: 1500 } });
@@ -34,7 +34,7 @@ test.each(EARLY)('B-1: a command that $what is used, and asked only once', async
   expect(await starts()).toBe(first + later.length);
 });
 
-test('B-1: a command that speaks the new era is started once for each session', async () => {
+test('B-1: a modern command server is started once for each session', async () => {
   const { file, starts } = await startLog();
   const { url } = await httpGateway({ one: v2Stdio({ TEST_START_LOG: file }) });
   expect(await echo(await hubOverHttp(url), 'one')).toBe('hi');
@@ -58,7 +58,7 @@ test.each([
     after: (port: number) => startV1Http({ port, sessions: false }),
     speaks: [NEW, OLD],
   },
-])('B-1: a verdict that turns out wrong is forgotten: $what', async ({ before, after, speaks }) => {
+])('B-1: an era that is no longer right is detected again: $what', async ({ before, after, speaks }) => {
   const first = owned(await before());
   const servers = { pingMs: 100, reconnect: { firstMs: 50, maxMs: 100, attempts: 1000 } };
   const { url } = await httpGateway({ one: { url: first.url } }, { servers });

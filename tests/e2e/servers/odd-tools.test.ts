@@ -11,7 +11,7 @@ async function names(hub: HubClient): Promise<string[]> {
   return (body['servers'] as { name: string }[]).map(({ name }) => name);
 }
 
-test('S-3, X-4: entries of a tool list that are no tools are left out, and the server is added', async () => {
+test('S-3, X-4: invalid entries of a tool list are left out, and the server is added', async () => {
   const tool = { name: 'works', inputSchema: { type: 'object' } };
   const { url: odd } = await oddServer({
     'tools/list': ({ reply }) => reply({ tools: [null, 5, 'text', [], {}, { name: 7 }, tool] }),
@@ -28,7 +28,7 @@ const BROKEN: Record<string, Handler> = {
   'never stops listing them': ({ reply }) => reply({ tools: [], nextCursor: 'again' }),
 };
 
-test.each(Object.entries(BROKEN))('S-3: a server that %s is not kept, and replaces no other', async (_how, list) => {
+test.each(Object.entries(BROKEN))('S-3: a server that %s is not added and replaces no other', async (_how, list) => {
   const good = owned(await startV1Http());
   const { url: odd } = await oddServer({ 'tools/list': list });
   const { url } = await httpGateway({ one: { url: good.url } });

@@ -38,7 +38,7 @@ async function deadAddress(): Promise<string> {
 }
 
 test.each<ClientKind>(['v1', 'v2', 'modern'])(
-  'S-2: neither a dead nor a silent server keeps a client from working with the others (%s)',
+  'S-2: a dead or silent server does not keep a client from using the others (%s)',
   async (kind) => {
     const good = owned(await startV1Http());
     const mute = await startMute();
@@ -65,7 +65,7 @@ test.each<ClientKind>(['v1', 'v2', 'modern'])(
   },
 );
 
-test('S-2: a session that ends does not wait for a server that never answered', async () => {
+test('S-2: a session ends without waiting for a server that never answered', async () => {
   const mute = await startMute();
   const { url, gateway } = await httpGateway({ mute: { url: mute.url } });
   const session = await rawSession(url);
@@ -75,7 +75,7 @@ test('S-2: a session that ends does not wait for a server that never answered', 
   await vi.waitFor(() => expect(mute.sockets.size).toBe(0), 10_000);
 });
 
-test('S-2, S-3: nor for one that it was just adding', async () => {
+test('S-2, S-3: a session ends without waiting for a server that it was adding', async () => {
   const mute = await startMute();
   const { url, gateway } = await httpGateway({});
   const session = await rawSession(url);
@@ -88,7 +88,7 @@ test('S-2, S-3: nor for one that it was just adding', async () => {
   await vi.waitFor(() => expect(mute.sockets.size).toBe(0), 10_000);
 });
 
-test('S-2: all who need a server at the same time share one attempt', async () => {
+test('S-2: parallel calls to a server share one connection attempt', async () => {
   const server = owned(await startV1Http());
   const file = join(await temporaryFolder(), 'starts');
   const servers = { http: { url: server.url }, command: v1Stdio({ TEST_START_LOG: file }) };

@@ -45,7 +45,7 @@ async function choosy(): Promise<{ url: string; calls: (string | undefined)[][] 
 const query = { server: 'one', tool: 'query', args: { region: 'Zürich', limits: { rows: 5 } } };
 const HEADERS = ['=?base64?WsO8cmljaA==?=', '5'];
 
-test('B-1: arguments that a server wants as headers too are sent so, once its tools are known', async () => {
+test('B-1: arguments that a tool maps to headers are sent as headers once the tools are known', async () => {
   const server = await choosy();
   const hub = await hubOverHttp((await httpGateway({ one: { url: server.url } })).url);
   await hub.call('list_tools', { server: 'one' });
@@ -53,7 +53,7 @@ test('B-1: arguments that a server wants as headers too are sent so, once its to
   expect(server.calls).toEqual([HEADERS]);
 });
 
-test('B-1: a call that was refused for its headers is sent again with the right ones', async () => {
+test('B-1: a call that was refused for missing headers is sent again with them', async () => {
   const server = await choosy();
   const hub = await hubOverHttp((await httpGateway({ one: { url: server.url } })).url);
   expect((await hub.call('execute_tool', query)).text).toBe('Zürich');

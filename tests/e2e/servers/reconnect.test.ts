@@ -33,7 +33,7 @@ async function lostServer(reconnect: object): Promise<{ server: V1Http; hub: Hub
   return { server, hub, logs };
 }
 
-test('B-2: the waits between attempts grow up to the limit, and the attempts are counted', async () => {
+test('B-2: the delays between reconnect attempts grow to the maximum, and attempts are counted', async () => {
   const { server, hub, logs } = await lostServer({ firstMs: 20, factor: 3, maxMs: 100, attempts: 4 });
   const waits = logs
     .filter(({ event }) => event === 'server_reconnecting')
@@ -53,7 +53,7 @@ test('B-2: the waits between attempts grow up to the limit, and the attempts are
 });
 
 test.each(['stable', 'unstable'] as const)(
-  'B-2, O-1: after a %s connection as many attempts are made as configured, and the log numbers them alike',
+  'B-2, O-1: after a %s connection the configured number of attempts is made and logged',
   async (kind) => {
     const { logs } = await lostServer({ ...RECONNECT, stableMs: kind === 'stable' ? 1 : 60_000 });
     const attempts = (event: string): unknown[] =>
@@ -63,7 +63,7 @@ test.each(['stable', 'unstable'] as const)(
   },
 );
 
-test('B-2: a command that never gets up uses up its attempts; then only use tries again', async () => {
+test('B-2: a command that never starts uses up its attempts, and only the next use tries again', async () => {
   const { file, pids } = await startLog();
   const server = v1Stdio({ TEST_EXIT_AT_START: '1', TEST_START_LOG: file });
   const { url } = await httpGateway({ one: server }, { servers: { connect: EAGER, reconnect: RECONNECT } });
@@ -82,7 +82,7 @@ test('B-2: a command that never gets up uses up its attempts; then only use trie
   expect((await pids()).length).toBeGreaterThan(starts);
 });
 
-test('B-2: a command that dies soon after each start is not started for ever', async () => {
+test('B-2: a command that exits soon after each start is not restarted endlessly', async () => {
   const { file, pids } = await startLog();
   const server = v1Stdio({ TEST_EXIT_AFTER_MS: '1000', TEST_START_LOG: file });
   const reconnect = { ...RECONNECT, attempts: 2 };
@@ -96,7 +96,7 @@ test('B-2: a command that dies soon after each start is not started for ever', a
   expect(await echo(hub, 'one', 'still useful')).toBe('still useful');
 });
 
-test('B-2: a connection that held for long enough counts from zero again', async () => {
+test('B-2: a connection that was stable resets the count of attempts', async () => {
   const reconnect = { ...RECONNECT, attempts: 1, stableMs: 1 };
   const { url } = await httpGateway({ one: v1Stdio() }, { servers: { reconnect } });
   const hub = await hubOverHttp(url);
@@ -107,7 +107,7 @@ test('B-2: a connection that held for long enough counts from zero again', async
   expect(await statusOf(hub, 'one')).toMatchObject({ status: 'connected' });
 });
 
-test('B-2: one session never has two children of one server', async () => {
+test('B-2: a session never has two processes of one server', async () => {
   const { file, pids } = await startLog();
   // The timer of the next attempt and the calls get in each other's way.
   const reconnect = { firstMs: 1, maxMs: 2, attempts: 1000 };

@@ -10,7 +10,7 @@ const SUBSCRIBING: Script = {
   'resources/unsubscribe': (asker) => asker.reply({}),
 };
 
-test('S-3, B-3: what a client asks for while a server is being replaced, the new one is asked for', async () => {
+test('S-3, B-3: subscriptions made while a server is being replaced reach the new server', async () => {
   const before = await httpByHand(legacy(SUBSCRIBING, CAPABILITIES));
   let greet: (() => void) | undefined;
   const script = legacy(SUBSCRIBING, CAPABILITIES);

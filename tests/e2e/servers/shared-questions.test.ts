@@ -41,7 +41,7 @@ async function answer(hub: HubClient, requestId: unknown): Promise<Reply> {
   return hub.call('respond_to_elicitation', { request_id: requestId, action: 'accept', content: {} });
 }
 
-test('S-2, H-9: of two sessions that answer at the same time, only one is told that its answer counts', async () => {
+test('S-2, H-9: of two sessions that answer at the same time, one succeeds', async () => {
   const shown = await stage();
   const { server, one, two } = shown;
   await begin(shown, one, 'a');
@@ -57,7 +57,7 @@ test('S-2, H-9: of two sessions that answer at the same time, only one is told t
   }
 });
 
-test('S-2, H-3: when the calls of the other session have ended, the question belongs to the call that is left', async () => {
+test('S-2, H-3: a question is attributed to the only call left when the calls of the other session ended', async () => {
   const shown = await stage();
   const { server, one, two } = shown;
   const asking = await begin(shown, one, 'asking');
@@ -74,7 +74,7 @@ test('S-2, H-3: when the calls of the other session have ended, the question bel
   expect(await server.answer('of asking')).toHaveProperty('error');
 });
 
-test('S-2, H-3: a question ends with the last request of any session that may have asked it', async () => {
+test('S-2, H-3: a question ends with the last request, of any session, that may have asked it', async () => {
   const shown = await stage();
   const { server, one, two } = shown;
   await begin(shown, one, 'a');

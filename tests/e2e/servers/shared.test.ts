@@ -44,7 +44,7 @@ async function questions(hub: HubClient): Promise<Json[]> {
 }
 
 describe('S-2: sessions that share a server', () => {
-  test('S-2: have one process between them, which ends with the last of them', async () => {
+  test('S-2: share one process, which ends with the last session', async () => {
     const { config, starts } = await recorded();
     const { url } = await httpGateway({ one: config });
     const hubs = await sessions(url, 5);
@@ -63,7 +63,7 @@ describe('S-2: sessions that share a server', () => {
     expect(await starts()).toHaveLength(2);
   });
 
-  test('S-2: each of them is told that the server is connected, and has its tools', async () => {
+  test('S-2: all see the server connected, with its tools', async () => {
     const { url } = await httpGateway({ one: { ...v2Stdio(), ...SHARED } });
     for (const hub of await sessions(url, 2, 'v2')) {
       const { body } = await hub.call('list_tools', { server: 'one' });
@@ -73,7 +73,7 @@ describe('S-2: sessions that share a server', () => {
     }
   });
 
-  test('S-2: do not share it with another principal, nor where the config does not say so', async () => {
+  test('S-2: do not share it with another principal, or without `share` in the config', async () => {
     const { config, starts } = await recorded();
     const own = await recorded();
     const { share: _share, ...unshared } = own.config;
@@ -88,7 +88,7 @@ describe('S-2: sessions that share a server', () => {
     expect(await own.starts()).toHaveLength(3);
   });
 
-  test('S-1, S-2: a session that ends cancels its own calls only', async () => {
+  test('S-1, S-2: a session that ends cancels only its own calls', async () => {
     const server = owned(await startV1Http());
     const { url } = await httpGateway({ one: { url: server.url, ...SHARED } });
     const [leaver, stayer] = (await sessions(url, 2)) as [HubClient, HubClient];
@@ -106,7 +106,7 @@ describe('S-2: sessions that share a server', () => {
     expect(body['tasks']).toHaveLength(1);
   });
 
-  test('S-1, S-2: a question reaches the session whose call asks it, and no other', async () => {
+  test('S-1, S-2: a question reaches only the session whose call asks it', async () => {
     const { config } = await recorded();
     const { url } = await httpGateway({ one: config });
     const [asker, other] = (await sessions(url, 2)) as [HubClient, HubClient];
@@ -119,7 +119,7 @@ describe('S-2: sessions that share a server', () => {
     expect((await asker.call('get_task_result', { task_id: taskIdOf(asked) })).text).toBe('Hello Ada');
   });
 
-  test('S-1, S-2: a question that names its call reaches the session of that call only, whatever others do', async () => {
+  test('S-1, S-2: a question that names its call reaches only the session of that call', async () => {
     const server = owned(await startV1Http());
     const { url } = await httpGateway({ one: { url: server.url, ...SHARED } });
     const [asker, working] = (await sessions(url, 2)) as [HubClient, HubClient];
@@ -130,7 +130,7 @@ describe('S-2: sessions that share a server', () => {
     expect(await questions(working)).toEqual([]);
   });
 
-  test('S-1, S-2: a question that may be of several sessions reaches those with an open call; one answer ends it for all', async () => {
+  test('S-1, S-2: a question of unknown origin reaches all sessions with an open call, and one answer ends it', async () => {
     const { config } = await recorded();
     const { url } = await httpGateway({ one: config });
     const [asker, working, idle] = (await sessions(url, 3)) as [HubClient, HubClient, HubClient];
@@ -147,7 +147,7 @@ describe('S-2: sessions that share a server', () => {
     expect(await questions(working)).toEqual([]);
   });
 
-  test('S-2, E-3: all hear that lists changed; only subscribers hear of a resource, until the last has unsubscribed', async () => {
+  test('S-2, E-3: all sessions get list changes, and only subscribers get resource updates', async () => {
     const { config } = await recorded();
     const { url } = await httpGateway({ one: config });
     const [one, two, three] = (await sessions(url, 3)) as [HubClient, HubClient, HubClient];
@@ -170,7 +170,7 @@ describe('S-2: sessions that share a server', () => {
     expect(await ask(three, 'one', 'touch', { uri: 'test://watched' })).toBe('touched 0');
   });
 
-  test('B-3, S-2: all are told of its loss, and share the next process', async () => {
+  test('B-3, S-2: all sessions are notified of its loss, and share the next process', async () => {
     const { config, starts } = await recorded();
     const { url } = await httpGateway({ one: config }, { servers: { reconnect: { firstMs: 20 } } });
     const [one, two] = (await sessions(url, 2)) as [HubClient, HubClient];
@@ -188,7 +188,7 @@ describe('S-2: sessions that share a server', () => {
   });
 });
 
-test('S-2, D-5: clients of the direct endpoint share it too, if they agree on whether they have roots', async () => {
+test('S-2, D-5: direct clients share it if they agree on the roots capability', async () => {
   const { config, starts } = await recorded();
   const { url } = await httpGateway({ one: config });
   const direct = `${url}/one`;
@@ -211,7 +211,7 @@ test('S-2, D-5: clients of the direct endpoint share it too, if they agree on wh
   expect(await starts()).toHaveLength(2);
 });
 
-test('S-2, D-5: each client hears of the log of a shared server what it asked for', async () => {
+test('S-2, D-5: each direct client gets the log messages of its own request and level', async () => {
   const { url } = await httpGateway({ one: { ...v1Stdio(), ...SHARED } });
   const direct = `${url}/one`;
   const levels = async (wire: LegacyWire, level: string): Promise<unknown[]> => {

@@ -31,7 +31,7 @@ async function stopsInTime(program: Program, server: V1Http, stop: () => void): 
   await vi.waitFor(() => expect(server.state.cancelled.toSorted()).toEqual(['ask', 'slow']), 10_000);
 }
 
-test.each(['SIGTERM', 'SIGINT'] as const)('S-4: serve ends on %s, with work and questions open', async (signal) => {
+test.each(['SIGTERM', 'SIGINT'] as const)('S-4: serve exits on %s with open calls and questions', async (signal) => {
   const { server, config } = await configured();
   const program = await serveProgram(['--config', config]);
   const hub = await hubOverHttp(program.url);
@@ -45,7 +45,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('S-4: serve ends on %s, with work and 
   await expect(fetch(program.url)).rejects.toThrow('fetch failed');
 });
 
-test('S-4: signals that come again while it stops do not cut it short', async () => {
+test('S-4: repeated signals do not interrupt the shutdown', async () => {
   const { config } = await configured();
   const program = await serveProgram(['--config', config]);
   const hub = await hubOverHttp(program.url);
@@ -59,7 +59,7 @@ test('S-4: signals that come again while it stops do not cut it short', async ()
 });
 
 test.each(['SIGTERM', 'SIGINT', 'end of input'] as const)(
-  'S-4: stdio ends on %s, with work and questions open',
+  'S-4: stdio exits on %s with open calls and questions',
   async (what) => {
     const { server, config } = await configured();
     const program = await startProgram(['stdio', '--config', config, '--log-level', 'info']);
@@ -79,7 +79,7 @@ test.each(['SIGTERM', 'SIGINT', 'end of input'] as const)(
   },
 );
 
-test('S-4: a program that is told to stop before its servers answered does not wait for them', async () => {
+test('S-4: a program that stops does not wait for servers that are still connecting', async () => {
   // A command that says nothing at all: the attempt to connect would last half a minute.
   const mute = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
   const program = await serveProgram([
