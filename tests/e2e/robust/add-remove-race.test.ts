@@ -36,19 +36,25 @@ async function race(first: First): Promise<Race> {
 
 const FIRST: First[] = ['added', 'removed'];
 
-test.each(FIRST)('S-3: a server that is first %s, and meanwhile the other, is so for every session', async (first) => {
-  const { adder, remover, watcher, there } = await race(first);
-  for (const hub of [adder, remover, watcher]) {
-    const servers = (await hub.call('list_servers')).body['servers'] as Json[];
-    expect(servers.some(({ name }) => name === 'x')).toBe(there);
-    const reply = await hub.call('execute_tool', { server: 'x', tool: 'echo', args: { text: 'hi' } });
-    expect(reply.code).toBe(there ? undefined : 'TOOL_ERR_SERVER_NOT_FOUND');
-  }
-});
+test.each(FIRST)(
+  'S-3: concurrent add and remove of a server that is first %s end alike for every session',
+  async (first) => {
+    const { adder, remover, watcher, there } = await race(first);
+    for (const hub of [adder, remover, watcher]) {
+      const servers = (await hub.call('list_servers')).body['servers'] as Json[];
+      expect(servers.some(({ name }) => name === 'x')).toBe(there);
+      const reply = await hub.call('execute_tool', { server: 'x', tool: 'echo', args: { text: 'hi' } });
+      expect(reply.code).toBe(there ? undefined : 'TOOL_ERR_SERVER_NOT_FOUND');
+    }
+  },
+);
 
-test.each(FIRST)('S-3: of a server that is first %s, and meanwhile the other, the last word is true', async (first) => {
-  const { watcher, there } = await race(first);
-  const { events } = await watcher.call('list_servers');
-  const told = events.map(({ type }) => type).filter((type) => /^server_(added|removed)$/.test(type));
-  expect(told.at(-1)).toBe(there ? 'server_added' : 'server_removed');
-});
+test.each(FIRST)(
+  'S-3: after concurrent add and remove of a server that is first %s, the last event is right',
+  async (first) => {
+    const { watcher, there } = await race(first);
+    const { events } = await watcher.call('list_servers');
+    const told = events.map(({ type }) => type).filter((type) => /^server_(added|removed)$/.test(type));
+    expect(told.at(-1)).toBe(there ? 'server_added' : 'server_removed');
+  },
+);

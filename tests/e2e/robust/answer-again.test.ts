@@ -10,7 +10,7 @@ const QUESTION = {
   params: { message: 'What is your name?', requestedSchema: { type: 'object', properties: {} } },
 };
 
-test('H-9: an answer whose connection breaks is sent again', async () => {
+test('H-9: an answer is sent again when its connection breaks', async () => {
   let waiting: { stream: ServerResponse; id: unknown } | undefined;
   const answers: Json[] = [];
   const server = await oddServer({

@@ -6,7 +6,7 @@ import { oddChild } from './odd-server.ts';
 /** Longer than a ping is waited for. */
 const BUSY_MS = 7000;
 
-test('B-2: a child that is too busy to answer a ping is not taken for lost', async () => {
+test('B-2: a command server that is too busy to answer a ping is not treated as lost', async () => {
   const { url, logs } = await httpGateway({ odd: oddChild() }, { servers: { pingMs: 500 } });
   const hub = await hubOverHttp(url);
   const reply = await hub.call('execute_tool', { server: 'odd', tool: 'block', args: { ms: BUSY_MS } });

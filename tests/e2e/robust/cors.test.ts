@@ -26,21 +26,24 @@ const members = (header: unknown): string[] =>
     .toLowerCase()
     .split(/\s*,\s*/);
 
-test.each([APP, 'http://localhost:3000'])('X-1: a page of %s may ask, and may read its session id', async (origin) => {
-  const { url } = await httpGateway({}, SETTINGS);
-  const { status, headers } = await preflight(url, origin);
-  expect(status).toBe(204);
-  expect(headers['access-control-allow-origin']).toBe(origin);
-  expect(members(headers['access-control-allow-methods'])).toEqual(expect.arrayContaining(['get', 'post', 'delete']));
-  expect(members(headers['access-control-allow-headers'])).toEqual(expect.arrayContaining(NEEDED));
+test.each([APP, 'http://localhost:3000'])(
+  'X-1: a page of %s passes the CORS preflight and can read its session id',
+  async (origin) => {
+    const { url } = await httpGateway({}, SETTINGS);
+    const { status, headers } = await preflight(url, origin);
+    expect(status).toBe(204);
+    expect(headers['access-control-allow-origin']).toBe(origin);
+    expect(members(headers['access-control-allow-methods'])).toEqual(expect.arrayContaining(['get', 'post', 'delete']));
+    expect(members(headers['access-control-allow-headers'])).toEqual(expect.arrayContaining(NEEDED));
 
-  const opened = await post(url, INITIALIZE, { origin, authorization: `Bearer ${TOKEN}` });
-  expect(opened.status).toBe(200);
-  expect(opened.headers['access-control-allow-origin']).toBe(origin);
-  expect(members(opened.headers['access-control-expose-headers'])).toContain('mcp-session-id');
-});
+    const opened = await post(url, INITIALIZE, { origin, authorization: `Bearer ${TOKEN}` });
+    expect(opened.status).toBe(200);
+    expect(opened.headers['access-control-allow-origin']).toBe(origin);
+    expect(members(opened.headers['access-control-expose-headers'])).toContain('mcp-session-id');
+  },
+);
 
-test('X-1: a page of anybody else may not', async () => {
+test('X-1: a page of another origin fails the CORS preflight', async () => {
   const { url } = await httpGateway({}, SETTINGS);
   const { status, headers } = await preflight(url, 'https://evil.example.com');
   expect(status).toBe(403);

@@ -54,16 +54,19 @@ test.each(['result', 'error'])('X-4, B-6: a call whose %s is nested too deeply e
   await isWell(hub);
 });
 
-test.each(['result', 'error'])('X-4, D-1: so does a call of the direct endpoint (%s)', async (tool) => {
-  const { url } = await setup();
-  const direct = `${url}/deep`;
-  const { headers } = await rawSession(direct);
-  const answer = await post(direct, toolCall(tool), headers);
-  expect(errorOf(answer).message).toContain(TOO_DEEP);
-  expect((await post(direct, toolCall('echo', {}, 2), headers)).json).toHaveProperty('result');
-});
+test.each(['result', 'error'])(
+  'X-4, D-1: a call of the direct endpoint whose %s is nested too deeply ends with an error',
+  async (tool) => {
+    const { url } = await setup();
+    const direct = `${url}/deep`;
+    const { headers } = await rawSession(direct);
+    const answer = await post(direct, toolCall(tool), headers);
+    expect(errorOf(answer).message).toContain(TOO_DEEP);
+    expect((await post(direct, toolCall('echo', {}, 2), headers)).json).toHaveProperty('result');
+  },
+);
 
-test('X-4, C-1: so does one of the client', async () => {
+test('X-4, C-1: a call of the client library whose result is nested too deeply ends with an error', async () => {
   const deep = await deepServer();
   const client = new TaskClient({ url: deep.url });
   defer(async () => client.disconnect());
@@ -72,7 +75,7 @@ test('X-4, C-1: so does one of the client', async () => {
 
 const nested = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
-describe.each(['legacy', 'modern'] as const)('arguments of a client that are nested too deeply (%s)', (era) => {
+describe.each(['legacy', 'modern'] as const)('client arguments that are nested too deeply (%s)', (era) => {
   /** Sends a call whose arguments, as text, may be deeper than JSON.stringify can write. */
   async function call(url: string, tool: string, args: string): Promise<RawAnswer> {
     const message = JSON.stringify(era === 'modern' ? modernCall(tool) : toolCall(tool));
@@ -81,7 +84,7 @@ describe.each(['legacy', 'modern'] as const)('arguments of a client that are nes
     return send(url, { headers: { ...JSON_HEADERS, ...headers }, body });
   }
 
-  test('X-4, H-12: the hub says that they are invalid', async () => {
+  test('X-4, H-12: get an invalid argument error at the hub', async () => {
     const { url } = await setup();
     for (const levels of [1001, 20_000]) {
       const args = `{"server":"fine","tool":"echo","args":{"text":"hello","deep":${nested(levels)}}}`;
@@ -91,7 +94,7 @@ describe.each(['legacy', 'modern'] as const)('arguments of a client that are nes
     }
   });
 
-  test('X-4, D-5: so does the direct endpoint; arguments that are nested less deeply reach the server', async () => {
+  test('X-4, D-5: get an error at the direct endpoint, and less deeply nested ones reach the server', async () => {
     const { url } = await setup();
     const echo = async (levels: number): Promise<RawAnswer> =>
       call(`${url}/fine`, 'echo', `{"text":"hello","deep":${nested(levels)}}`);
@@ -104,7 +107,7 @@ describe.each(['legacy', 'modern'] as const)('arguments of a client that are nes
 });
 
 test.each(['notification', 'log'])(
-  'X-4, X-3: a %s that is nested too deeply is dropped, and the session goes on',
+  'X-4, X-3: a %s that is nested too deeply is dropped, and the session continues',
   async (tool) => {
     const { hub } = await setup();
     expect((await hub.call('execute_tool', { server: 'deep', tool }, SOON)).text).toBe('done');
@@ -112,7 +115,7 @@ test.each(['notification', 'log'])(
   },
 );
 
-test('X-4, X-3: a question that is nested too deeply is refused, and the session goes on', async () => {
+test('X-4, X-3: a question that is nested too deeply is refused, and the session continues', async () => {
   const { deep, hub } = await setup();
   const reply = await hub.call('execute_tool', { server: 'deep', tool: 'question' }, SOON);
   expect(reply.text).toBe('done');

@@ -27,7 +27,7 @@ async function pour(response: ServerResponse): Promise<number> {
   return poured;
 }
 
-test('X-3: an event of a server that does not end is cut off', async () => {
+test('X-3: an endless SSE event of a server is cut off', async () => {
   let poured: Promise<number> | undefined;
   const odd = await oddServer({
     'tools/call': ({ response }) => {

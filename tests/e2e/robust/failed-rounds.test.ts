@@ -19,7 +19,7 @@ const ROUNDS: { what: string; inputRequests: object; settings: SettingsInput }[]
   { what: 'is one too many', inputRequests: { name: NAME, other: NAME }, settings: { questions: { perSession: 1 } } },
 ];
 
-test.each(ROUNDS)('B-6: when one question of a round $what, the others go with the call', async (round) => {
+test.each(ROUNDS)('B-6: when one question of a round $what, the call and its other questions end', async (round) => {
   const { inputRequests, settings } = round;
   const server = await oddModernServer({
     'tools/call': ({ reply }) => reply({ resultType: 'input_required', inputRequests }),

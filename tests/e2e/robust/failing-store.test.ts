@@ -24,7 +24,7 @@ async function setup(): Promise<Setup> {
   return { running, client, other };
 }
 
-test('H-4, P-3: a fast call gives its result while the store fails, and what cannot be stored is told later', async () => {
+test('H-4, P-3: a fast call returns its result while the store fails, and its events arrive later', async () => {
   const { client, other } = await setup();
   other.exec('ALTER TABLE events RENAME TO elsewhere');
   const notify = await client.reply('execute_tool', { server: 'one', tool: 'notify', args: { count: 1 } });
@@ -44,7 +44,7 @@ test('H-4, P-3: a fast call gives its result while the store fails, and what can
   );
 });
 
-test('X-3: a client that cannot be let in because the store fails leaves no session', async () => {
+test('X-3: an initialize that fails because of the store leaves no session', async () => {
   const { running, client, other } = await setup();
   other.exec('ALTER TABLE sessions RENAME TO elsewhere');
   for (let attempt = 0; attempt < 3; attempt += 1) {

@@ -33,7 +33,7 @@ async function isTurnedAway(answer: Promise<RawAnswer>): Promise<boolean> {
   );
 }
 
-test('S-4: a gateway that is about to stop lets nobody in any more', async () => {
+test('S-4: a gateway that stops accepts no new clients', async () => {
   const { running, pid } = await setup();
   const closing = running.close();
   const turnedAway = await Promise.all([
@@ -49,7 +49,7 @@ test('S-4: a gateway that is about to stop lets nobody in any more', async () =>
   expect(isAlive(pid)).toBe(false);
 });
 
-test('S-4, H-12: a session that is being deleted answers no more requests', async () => {
+test('S-4, H-12: a session that is being deleted answers no requests', async () => {
   const { running, client, pid } = await setup();
   const deleting = send(running.url, { method: 'DELETE', headers: client.headers });
   await vi.waitFor(() => expect(running.gateway.sessions).toEqual([]), 10_000);

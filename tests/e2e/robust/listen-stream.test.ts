@@ -46,7 +46,7 @@ async function startChanging() {
   };
 }
 
-test('B-2, B-3: a stream for changes that ended is asked for again, and the server is not taken for lost', async () => {
+test('B-2, B-3: a `subscriptions/listen` stream that ends is reopened, and the server stays connected', async () => {
   const server = await startChanging();
   const { url, logs } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);

@@ -52,7 +52,7 @@ async function postAndBreak(url: string, message: Json, headers: Record<string, 
   });
 }
 
-test.each(['legacy', 'modern'])('T-4: a result whose reply did not arrive is kept (%s)', async (era) => {
+test.each(['legacy', 'modern'])('T-4: a result whose reply was lost is kept as a task (%s)', async (era) => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const { message, headers, ask } = (await CLIENTS[era]?.(url)) ?? {};

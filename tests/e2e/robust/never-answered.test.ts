@@ -42,19 +42,25 @@ test.each(ENDS)('X-3, X-4: a call that a server takes $how ends at once at the h
   expect(other.text).toBe('not harmed');
 });
 
-test.each(ENDS)('C-1, X-4: so does one of the client ($how)', async ({ answer, says }) => {
-  const { url, seen } = await serverThat(answer);
-  const client = new TaskClient({ url });
-  defer(async () => client.disconnect());
-  await expect(client.callTool('work')).rejects.toThrow(says);
-  // The connection is still the same, and in use.
-  await client.ping();
-  expect(Object.fromEntries(seen)).toMatchObject({ 'tools/call': 1, ping: 1, initialize: 1 });
-});
+test.each(ENDS)(
+  'C-1, X-4: a call of the client library that a server takes $how ends at once',
+  async ({ answer, says }) => {
+    const { url, seen } = await serverThat(answer);
+    const client = new TaskClient({ url });
+    defer(async () => client.disconnect());
+    await expect(client.callTool('work')).rejects.toThrow(says);
+    // The connection is still the same, and in use.
+    await client.ping();
+    expect(Object.fromEntries(seen)).toMatchObject({ 'tools/call': 1, ping: 1, initialize: 1 });
+  },
+);
 
-test.each(ENDS)('C-3, X-4: and one of the command line ($how)', async ({ answer, says }) => {
-  const { url } = await serverThat(answer);
-  const { code, stderr } = await runProgram(['call', url, 'work', '--timeout', '10s']);
-  expect(stderr).toContain(says);
-  expect(code).toBe(1);
-});
+test.each(ENDS)(
+  'C-3, X-4: a call of the command line that a server takes $how ends at once',
+  async ({ answer, says }) => {
+    const { url } = await serverThat(answer);
+    const { code, stderr } = await runProgram(['call', url, 'work', '--timeout', '10s']);
+    expect(stderr).toContain(says);
+    expect(code).toBe(1);
+  },
+);

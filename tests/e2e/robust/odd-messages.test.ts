@@ -29,7 +29,7 @@ function nothingLeft({ gateway, listener }: TestGateway): void {
   expect(gateway.sessions.map(({ busy }) => busy)).toEqual([false]);
 }
 
-test.each(REFUSED)('X-3, X-4: %s is answered with an error and leaves nothing', async (_what, message) => {
+test.each(REFUSED)('X-3, X-4: %s gets an error and leaves no open request', async (_what, message) => {
   const running = await httpGateway({});
   const client = await rawSession(running.url);
   const answer = await post(running.url, message, client.headers);
@@ -38,7 +38,7 @@ test.each(REFUSED)('X-3, X-4: %s is answered with an error and leaves nothing', 
   nothingLeft(running);
 });
 
-test('X-3, X-4: a key that does not belong into a message harms nobody', async () => {
+test('X-3, X-4: an unknown key in a message does no harm', async () => {
   const running = await httpGateway({});
   const client = await rawSession(running.url);
   const answer = await post(running.url, ping({ id: 8, foo: 1 }), client.headers);

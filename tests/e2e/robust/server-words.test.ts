@@ -8,7 +8,7 @@ async function hubTo(server: { url: string } | ReturnType<typeof oddChild>): Pro
   return hubOverHttp((await httpGateway({ odd: server })).url);
 }
 
-test('H-12: what a server says of a tool that it does not list is kept', async () => {
+test('H-12: the error of a server for an unlisted tool keeps its code and data', async () => {
   const server = await oddServer({
     'tools/list': ({ reply }) => reply({ tools: [{ name: 'front', inputSchema: { type: 'object' } }] }),
     'tools/call': ({ fail }) => fail(-32042, 'the back door sticks', { push: 'harder' }),
@@ -21,7 +21,7 @@ test('H-12: what a server says of a tool that it does not list is kept', async (
   });
 });
 
-test('E-3: a log entry of a level that is not in the protocol is shown', async () => {
+test('E-3: a log entry with an unknown level is shown', async () => {
   const hub = await hubTo(oddChild());
   await hub.call('execute_tool', { server: 'odd', tool: 'warn', args: { text: 'disk nearly full' } });
   await vi.waitFor(async () => {
@@ -30,14 +30,14 @@ test('E-3: a log entry of a level that is not in the protocol is shown', async (
   }, 10_000);
 });
 
-test('H-8: a tool is that of its server, whatever the server says', async () => {
+test('H-8: a `server` field in a tool does not change its server name', async () => {
   const hub = await hubTo(oddChild());
   const tools = (await hub.call('list_tools')).body['tools'] as Json[];
   expect(tools.map(({ server, name }) => `${String(server)}:${String(name)}`)).toContain('odd:echo');
   expect(tools.filter(({ server }) => server !== 'odd')).toEqual([]);
 });
 
-test('S-3: a configured server that is added again and cannot be reached stays configured, and the error says so', async () => {
+test('S-3: a failed add_server for a configured server keeps it and says that it is configured', async () => {
   const gone = await startV1Http();
   await gone.close();
   const { url } = gone;

@@ -46,7 +46,7 @@ async function nobodyBusy({ gateway, listener }: TestGateway): Promise<void> {
   expect(listener.counts.requests).toBe(0);
 }
 
-test('X-3, H-12: a server that never lists its tools does not hide those of the others', async () => {
+test('X-3, H-12: a server that never answers tools/list does not hide the tools of others', async () => {
   const { running, client } = await setup();
   const { body } = await client.reply('list_tools');
   const tools = body['tools'] as Json[];
@@ -56,7 +56,7 @@ test('X-3, H-12: a server that never lists its tools does not hide those of the 
   await nobodyBusy(running);
 });
 
-test('X-3, H-12: asked for alone, its silence is a time-out; once it speaks, it is heard', async () => {
+test('X-3, H-12: list_tools for a silent server times out, and works when the server answers', async () => {
   const { running, client, speak } = await setup();
   const reply = await client.reply('list_tools', { server: 'odd' });
   expect(reply.code).toBe('TOOL_ERR_TIMEOUT');
@@ -66,7 +66,7 @@ test('X-3, H-12: asked for alone, its silence is a time-out; once it speaks, it 
   expect(body['tools']).toMatchObject([{ server: 'odd', name: 'found' }]);
 });
 
-test('X-3, H-12: the error of a call does not wait for a list that never comes', async () => {
+test('X-3, H-12: the error of a call does not wait for a missing tools/list response', async () => {
   const { running, client } = await setup();
   const reply = await client.reply('execute_tool', { server: 'odd', tool: 'anything' });
   expect(reply.code).toBe('TOOL_ERR_EXECUTION_FAILED');

@@ -33,7 +33,7 @@ test.each([
   ['modern', 'session'],
   ['legacy', 'principal'],
 ] as const)(
-  'X-3, H-12: a server that never answers a subscription is waited for as long as `calls.timeoutMs` says (%s, shared by %s)',
+  'X-3, H-12: a subscription that the server never answers times out after `calls.timeoutMs` (%s, shared by %s)',
   async (era, share) => {
     const odd = await SERVERS[era]();
     const { url, gateway, listener } = await httpGateway(

@@ -11,7 +11,7 @@ import { oddSseServer, sendMessage } from './odd-sse-server.ts';
 const LIMITS = { messageBytes: 1_000_000 };
 const RECONNECT = { firstMs: 20, maxMs: 50, attempts: 1000 };
 
-test('X-3, B-1: an answer of a 2024 server that is too large fails its own call only', async () => {
+test('X-3, B-1: a response of a 2024 server that is too large fails only its own call', async () => {
   const server = owned(await startSse2024());
   const { url, logs } = await httpGateway({ one: { url: server.url } }, { limits: LIMITS });
   const hub = await hubOverHttp(url);
@@ -27,7 +27,7 @@ test('X-3, B-1: an answer of a 2024 server that is too large fails its own call 
   expect(logs.map(({ event }) => event)).not.toContain('server_disconnected');
 });
 
-test('X-3: an event of a 2024 server that never ends costs the connection', { timeout: 30_000 }, async () => {
+test('X-3: an endless event of a 2024 server closes the connection', { timeout: 30_000 }, async () => {
   const server = await oddSseServer((stream, { id, name }) => {
     if (name === 'echo') {
       sendMessage(stream, { id, result: textResult('still here') });
@@ -48,7 +48,7 @@ test('X-3: an event of a 2024 server that never ends costs the connection', { ti
   expect(await echo(hub, 'one')).toBe('still here');
 });
 
-test('B-2, B-3: a broken stream of a 2024 server fails its calls, and the next connection begins anew', async () => {
+test('B-2, B-3: a broken stream of a 2024 server fails its calls, and the gateway reconnects', async () => {
   const server = await oddSseServer((stream, { id, name }) => {
     if (name === 'echo') sendMessage(stream, { id, result: textResult('again') });
     else stream.destroy();
@@ -61,7 +61,7 @@ test('B-2, B-3: a broken stream of a 2024 server fails its calls, and the next c
   expect(server.received.filter((method) => method === 'initialize')).toHaveLength(2);
 });
 
-test('X-3: streams that break in the middle of a large event leave room for others', { timeout: 30_000 }, async () => {
+test('X-3: streams that break in the middle of a large event release their memory', { timeout: 30_000 }, async () => {
   let broken = 0;
   const server = await oddSseServer((stream) => {
     broken += 1;

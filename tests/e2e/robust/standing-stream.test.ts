@@ -10,7 +10,7 @@ const CUTS = 10;
 /** Longer than a stream must last for its end to count as no failure. */
 const A_WHILE_MS = 10_000;
 
-test('B-2, B-3: a standing stream that is cut again and again is opened each time', async () => {
+test('B-2, B-3: a standing stream that is closed repeatedly is reopened each time', async () => {
   let open: ServerResponse | undefined;
   let cut = 0;
   const server = await oddServer({
@@ -43,7 +43,7 @@ test('B-2, B-3: a standing stream that is cut again and again is opened each tim
   expect(logs.map((line) => line.event)).not.toContain('server_disconnected');
 });
 
-test('B-1: a server with sessions that knows no GET at all is used and kept', async () => {
+test('B-1: a server that answers GET with 404 can be used', async () => {
   const server = await oddServer({
     GET: ({ response }) => void response.writeHead(404, { 'content-type': 'text/html' }).end('Cannot GET /mcp'),
     'tools/call': ({ reply }) => reply(textResult('ok')),

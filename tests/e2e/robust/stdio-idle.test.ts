@@ -7,7 +7,7 @@ import { ask } from '../servers/activity.ts';
 const IDLE_MS = 60_000;
 const KINDS: ClientKind[] = ['v1', 'modern'];
 
-test.each(KINDS)('S-5, S-4: over stdio the session lasts as long as the connection (%s)', async (kind) => {
+test.each(KINDS)('S-5, S-4: over stdio the session does not end when it is idle (%s)', async (kind) => {
   const clock = new JumpingClock();
   const sessions = { idleMs: IDLE_MS, checkMs: IDLE_MS };
   // The server is not checked meanwhile: to its pings the jumps would look like silence.

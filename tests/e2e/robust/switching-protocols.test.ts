@@ -9,7 +9,7 @@ const HEADERS = {
 };
 
 test.each(Object.entries(HEADERS))(
-  'X-4: a server that answers with HTTP 101 %s fails the call',
+  'X-4: a call fails if the server answers with HTTP 101 %s',
   async (_how, headers) => {
     const server = await oddServer({
       'tools/call': ({ response }) => void response.socket?.write(`HTTP/1.1 101 Switching Protocols\r\n${headers}\r\n`),

@@ -4,7 +4,7 @@ import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf } from '../../support/hub.ts';
 import { owned } from '../../support/owned.ts';
 
-test('X-3: a call waits no longer than a client may wait, whatever it asks for', async () => {
+test('X-3: a call waits at most limits.waitMs, whatever timeout it asks for', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { limits: { waitMs: 300 } });
   const hub = await hubOverHttp(url);

@@ -143,13 +143,13 @@ async function sendGarbage(url: string, client: RawSession): Promise<void> {
   await alive('after wrong versions');
 }
 
-test('X-4: garbage over HTTP gets an error and harms nobody', async () => {
+test('X-4: invalid input over HTTP gets an error and does no harm', async () => {
   const { url, client, logs } = await setup();
   await sendGarbage(url, client);
   expect(logs.filter(({ level }) => level === 'error')).toEqual([]);
 });
 
-test('X-4, O-1: garbage sent to the program leaves it running and its log one object a line', async () => {
+test('X-4, O-1: invalid input to the program leaves it running, with one JSON object per log line', async () => {
   const program = await serveProgram(['--port', '0', '--store', ':memory:', '--log-level', 'debug']);
   await sendGarbage(program.url, await rawSession(program.url));
   expect(program.child.exitCode).toBeNull();
@@ -158,7 +158,7 @@ test('X-4, O-1: garbage sent to the program leaves it running and its log one ob
   expect(await program.stop()).toBe(0);
 });
 
-test('X-4: unknown methods, notifications and answers to nothing', async () => {
+test('X-4: unknown methods are errors, and unknown notifications and responses are ignored', async () => {
   const { url, client } = await setup();
   for (const method of ['nope', 'tools/nope', '__proto__', 'constructor', '', 'x'.repeat(10_000), 'tasks/list']) {
     const answer = await post(url, { jsonrpc: '2.0', id: 5, method }, client.headers);
@@ -179,7 +179,7 @@ test('X-4: unknown methods, notifications and answers to nothing', async () => {
   expect((await client.reply('list_servers')).isError).toBe(false);
 });
 
-test('X-4: tools/call without a name, with a strange one, or with arguments that are none', async () => {
+test('X-4: tools/call without a valid name or valid arguments is an error', async () => {
   const { url, client } = await setup();
   const call = (params: unknown): Json => ({ jsonrpc: '2.0', id: 3, method: 'tools/call', params });
   for (const params of [undefined, {}, { name: 7 }, { name: null }, { name: ['list_tasks'] }, { name: '' }]) {
@@ -192,7 +192,7 @@ test('X-4: tools/call without a name, with a strange one, or with arguments that
   }
 });
 
-test('X-4: prototype keys change nothing and break nothing', async () => {
+test('X-4: prototype keys in a message have no effect', async () => {
   const { server, url, client } = await setupWithServer();
   await client.reply('list_tools');
   const evil = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"text":"kept"}';
@@ -227,7 +227,7 @@ test('X-4: prototype keys change nothing and break nothing', async () => {
   expect(replyOf(wrong).code).toBe('TOOL_ERR_INVALID_ANSWER');
 });
 
-test('H-2, X-4: an argument that does not exist is named, not ignored', async () => {
+test('H-2, X-4: an unknown argument is an error that names it', async () => {
   const { server, client } = await setupWithServer();
   const misspelt = await client.reply('execute_tool', {
     server: 'one',
@@ -240,7 +240,7 @@ test('H-2, X-4: an argument that does not exist is named, not ignored', async ()
   expect(server.state.calls).toEqual([]);
 });
 
-test('X-4: strange text arrives as it was sent', async () => {
+test('X-4: unusual text arrives unchanged', async () => {
   const { client } = await setupWithServer();
   const texts = [
     '',
@@ -259,7 +259,7 @@ test('X-4: strange text arrives as it was sent', async () => {
   }
 });
 
-test('X-4: half a character is answered, not choked on', async () => {
+test('X-4: a lone surrogate is handled', async () => {
   const { url, client } = await setupWithServer();
   const body = String.raw`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"execute_tool","arguments":{"server":"one","tool":"echo","args":{"text":"\ud800"}}}}`;
   expect(replyOf(await send(url, { headers: client.headers, body })).text).toBe('\ud800');
@@ -267,7 +267,7 @@ test('X-4: half a character is answered, not choked on', async () => {
   expect(replyOf(await send(url, { headers: client.headers, body: unknown })).code).toBe('TOOL_ERR_TASK_NOT_FOUND');
 });
 
-test('X-4: huge numbers are refused or passed on, never run into', async () => {
+test('X-4: huge numbers are refused or passed on', async () => {
   const { url, client } = await setupWithServer();
   const call = (args: string): Promise<{ code: string | undefined }> =>
     send(url, {
@@ -279,7 +279,7 @@ test('X-4: huge numbers are refused or passed on, never run into', async () => {
   }
 });
 
-test('X-4: an argument nested without end is an error of that call', async () => {
+test('X-4: an argument that is nested very deeply is an error of that call', async () => {
   const { url, client } = await setupWithServer();
   await client.reply('list_tools');
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
@@ -311,7 +311,7 @@ test('X-4: a request id in use is refused, alone and within a batch', async () =
   expect((await post(url, toolCall('list_servers', {}, 'same'), client.headers)).status).toBe(200);
 });
 
-test('X-4: clients without sessions get errors for what is wrong, too', async () => {
+test('X-4: invalid requests of modern clients get errors', async () => {
   const { url } = await httpGateway({});
   const headers = modernHeaders('list_servers');
   const good = (): Promise<number> => post(url, modernCall('list_servers'), headers).then(({ status }) => status);
@@ -335,7 +335,7 @@ test('X-4: clients without sessions get errors for what is wrong, too', async ()
   }
 });
 
-test('X-4: a client that breaks off in the middle of its request harms nobody', async () => {
+test('X-4: a client that disconnects in the middle of its request does no harm', async () => {
   const { url, client, logs } = await setup();
   const half = request(url, { method: 'POST', headers: { ...client.headers, 'content-length': '1000' }, agent: false });
   half.on('error', () => {

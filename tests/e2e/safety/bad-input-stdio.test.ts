@@ -66,7 +66,7 @@ const GARBAGE = [
   'x'.repeat(1_000_000),
 ];
 
-test('X-4: a broken line on stdin harms nothing: the next request is answered', async () => {
+test('X-4: after an invalid line on stdin the next request is answered', async () => {
   const { program, write, answers } = await initialized();
   for (const [index, line] of GARBAGE.entries()) {
     write(line);
@@ -99,7 +99,7 @@ test.each([
   ['hub', 'modern'],
   ['direct', 'legacy'],
   ['direct', 'modern'],
-] as const)('X-4: a malformed request that has an id is answered (%s, %s)', async (endpoint, era) => {
+] as const)('X-4: a malformed request with an id gets an error (%s, %s)', async (endpoint, era) => {
   const server = owned(await startV1Http());
   const { write, answers, program } = await wire(
     { one: { url: server.url } },
@@ -128,7 +128,7 @@ test.each([
   expect(program.stdout).toHaveLength(unanswered + 1);
 });
 
-test('X-4: requests in a batch are answered over stdio, where batches are not supported', async () => {
+test('X-4: each request of a batch gets an error over stdio, where batches are not supported', async () => {
   const { write, answers } = await initialized();
   write(JSON.stringify([toolCall('list_servers', {}, 'a'), toolCall('list_servers', {}, 'b')]));
   for (const id of ['a', 'b']) {
@@ -136,7 +136,7 @@ test('X-4: requests in a batch are answered over stdio, where batches are not su
   }
 });
 
-test('X-4: garbage before the first message does not decide what is spoken', async () => {
+test('X-4: invalid lines before the first message do not decide the era', async () => {
   for (const good of [INITIALIZE, modernCall('list_servers', {}, 0)]) {
     const { write, answers } = await wire();
     write('hello?');
@@ -147,7 +147,7 @@ test('X-4: garbage before the first message does not decide what is spoken', asy
   }
 });
 
-test('X-4: wrong calls are answered with their own errors', async () => {
+test('X-4: each invalid call gets its own error', async () => {
   const { write, answers } = await initialized();
   const errors: [Json, number][] = [
     [{ jsonrpc: '2.0', id: 1, method: 'nope' }, -32601],
@@ -165,7 +165,7 @@ test('X-4: wrong calls are answered with their own errors', async () => {
   expect(takeApart(reply?.['result'] as Json).code).toBe('TOOL_ERR_SERVER_NOT_FOUND');
 });
 
-test('X-4, E-1: a request id that is in use is refused, and no event is lost by it', async () => {
+test('X-4, E-1: a request id in use is refused, and no event is lost', async () => {
   const server = owned(await startV1Http());
   const { write, answers } = await initialized({ one: { url: server.url } });
   write(JSON.stringify(toolCall('list_tools', {}, 'first')));

@@ -32,7 +32,7 @@ const FOREIGN_HOSTS = [
   'not a host',
 ];
 
-test('X-1: a request under a name of somebody else is refused, whatever it asks for', async () => {
+test('X-1: a request with a foreign Host header is refused, with any method', async () => {
   const { url } = await httpGateway({});
   for (const host of FOREIGN_HOSTS) {
     const answer = await post(url, INITIALIZE, { host });
@@ -48,7 +48,7 @@ test('X-1: a request under a name of somebody else is refused, whatever it asks 
   ).toBe(403);
 });
 
-test('X-1: local names are let in', async () => {
+test('X-1: local host names are accepted', async () => {
   const { url } = await httpGateway({}, { sessions: { max: 20 } });
   const { port } = new URL(url);
   for (const host of [
@@ -63,7 +63,7 @@ test('X-1: local names are let in', async () => {
   }
 });
 
-test('X-1: a page from somewhere else is refused by its Origin', async () => {
+test('X-1: a request with a foreign Origin header is refused', async () => {
   const { url } = await httpGateway({});
   for (const origin of [
     'https://evil.example',
@@ -81,7 +81,7 @@ test('X-1: a page from somewhere else is refused by its Origin', async () => {
   }
 });
 
-test('X-1: the operator can let in names and pages', async () => {
+test('X-1: allowedHosts and allowedOrigins accept further hosts and origins', async () => {
   const { url } = await httpGateway({}, { allowedHosts: ['gateway.example'], allowedOrigins: ['https://app.example'] });
   const let_in = { host: 'gateway.example:443', origin: 'https://app.example' };
   expect((await post(url, INITIALIZE, let_in)).status).toBe(200);
@@ -89,7 +89,7 @@ test('X-1: the operator can let in names and pages', async () => {
   expect((await post(url, INITIALIZE, { ...let_in, host: 'other.gateway.example' })).status).toBe(403);
 });
 
-test('X-1: listening beyond this machine needs tokens', async () => {
+test('X-1: listening on all addresses requires tokens', async () => {
   await expect(httpGateway({}, { host: '0.0.0.0' })).rejects.toThrow(
     /refusing to listen on '0\.0\.0\.0' without authentication: set meanwhile\.auth\.tokens/,
   );
@@ -100,7 +100,7 @@ test('X-1: listening beyond this machine needs tokens', async () => {
   expect((await post(local, INITIALIZE)).status).toBe(401);
 });
 
-test('X-1: it listens on the local address and on no other', async () => {
+test('X-1: by default the gateway listens only on 127.0.0.1', async () => {
   const { url } = await httpGateway({});
   const { hostname, port } = new URL(url);
   expect(hostname).toBe('127.0.0.1');
@@ -117,7 +117,7 @@ async function reach(host: string, port: number): Promise<string> {
   });
 }
 
-test('X-1: no token, a wrong one, half of one or another scheme is 401', async () => {
+test('X-1: a missing, wrong or incomplete token gets HTTP 401', async () => {
   const { url } = await httpGateway({}, TOKENS);
   const wrong = [
     {},
@@ -143,7 +143,7 @@ test('X-1: no token, a wrong one, half of one or another scheme is 401', async (
   expect((await post(url, INITIALIZE, bearer(BOB))).status).toBe(200);
 });
 
-test('X-2, S-1: the id of a session opens nothing for another principal', async () => {
+test('X-2, S-1: the session id of another principal is not found', async () => {
   const { url, gateway } = await httpGateway({}, TOKENS);
   const alice = await rawSession(url, bearer(ALICE));
   const stolen = { ...alice.headers, ...bearer(BOB) };

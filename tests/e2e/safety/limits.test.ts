@@ -36,7 +36,7 @@ async function expectAlive(hub: HubClient): Promise<void> {
   expect(text).toBe('alive');
 }
 
-test('X-3: a body above the limit is 413, said in advance or found out', async () => {
+test('X-3: a body above the limit gets HTTP 413, with or without Content-Length', async () => {
   const { gateway, hub } = await setup({ limits: { bodyBytes: 2048 } });
   const body = JSON.stringify(toolCall('list_tools', { pattern: 'x'.repeat(5000) }));
   const said = await send(gateway.url, { headers: JSON_HEADERS, body });
@@ -54,7 +54,7 @@ test('X-3: a body above the limit is 413, said in advance or found out', async (
   await expectAlive(hub);
 });
 
-test('X-3: sessions above the limit are 429, and one that ends makes room', async () => {
+test('X-3: sessions above the limit get HTTP 429, and a session that ends makes room', async () => {
   const { url } = await httpGateway({}, { sessions: { max: 2 } });
   const first = await rawSession(url);
   await rawSession(url);
@@ -85,7 +85,7 @@ test.each(KINDS)('X-3, T-2: calls above tasks.perSession are refused before they
   expect((await hub.call('get_task', { task_id: taskIdOf(two) })).isError).toBe(false);
 });
 
-test.each(KINDS)('X-3, T-2: calls in flight are not tasks: many at once are not refused (%s)', async (kind) => {
+test.each(KINDS)('X-3, T-2: many parallel calls do not count as tasks (%s)', async (kind) => {
   const { hub } = await setup({ tasks: { perSession: 2 } }, kind);
   const replies = await Promise.all(Array.from({ length: 150 }, () => hub.call('execute_tool', slow(100))));
   expect(new Set(replies.map(({ text }) => text))).toEqual(new Set(['done']));
@@ -100,25 +100,28 @@ test.each(KINDS)('X-3: calls in flight are bounded by limits.requestsPerSession 
   expect(replies.filter(({ text }) => text === 'done')).toHaveLength(5);
 });
 
-test.each(KINDS)('X-3, T-2, T-4: a call that must become a task does, although there are enough (%s)', async (kind) => {
-  const { server, hub } = await setup({ tasks: { perSession: 2 } }, kind);
-  const replies = await Promise.all(
-    Array.from({ length: 5 }, () => hub.call('execute_tool', slow(60_000, { timeout_ms: 1000 }))),
-  );
-  const ids = replies.map(taskIdOf);
-  expect(new Set(ids).size).toBe(5);
-  const { body } = await hub.call('list_tasks');
-  expect((body['tasks'] as Json[]).map(({ task_id }) => String(task_id)).toSorted()).toEqual(ids.toSorted());
-  // From now on calls are refused before they start, until enough tasks have ended.
-  const refused = await hub.call('execute_tool', slow(1));
-  expect(refused.code).toBe('TOOL_ERR_LIMIT');
-  expect(refused.text).toContain('5 tasks of this session are still running (limit tasks.perSession = 2)');
-  expect(server.state.calls).toHaveLength(5);
-  for (const task_id of ids.slice(1)) await hub.call('cancel_task', { task_id });
-  await expectAlive(hub);
-});
+test.each(KINDS)(
+  'X-3, T-2, T-4: a call that times out becomes a task although the limit is reached (%s)',
+  async (kind) => {
+    const { server, hub } = await setup({ tasks: { perSession: 2 } }, kind);
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, () => hub.call('execute_tool', slow(60_000, { timeout_ms: 1000 }))),
+    );
+    const ids = replies.map(taskIdOf);
+    expect(new Set(ids).size).toBe(5);
+    const { body } = await hub.call('list_tasks');
+    expect((body['tasks'] as Json[]).map(({ task_id }) => String(task_id)).toSorted()).toEqual(ids.toSorted());
+    // From now on calls are refused before they start, until enough tasks have ended.
+    const refused = await hub.call('execute_tool', slow(1));
+    expect(refused.code).toBe('TOOL_ERR_LIMIT');
+    expect(refused.text).toContain('5 tasks of this session are still running (limit tasks.perSession = 2)');
+    expect(server.state.calls).toHaveLength(5);
+    for (const task_id of ids.slice(1)) await hub.call('cancel_task', { task_id });
+    await expectAlive(hub);
+  },
+);
 
-test('X-3: a question above questions.perSession is refused to its server, the others stay', async () => {
+test('X-3: a question above questions.perSession is refused, and the others stay open', async () => {
   const { hub } = await setup({ questions: { perSession: 1 } });
   const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'first' } });
   const refused = await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'second' } });
@@ -143,7 +146,7 @@ test('X-3: a result above limits.resultBytes is an error that says so', async ()
   expect((await hub.call('execute_tool', big(3000))).text).toHaveLength(3000);
 });
 
-test.each(KINDS)('X-3: a wait that no timer can hold is refused, the longest one is not (%s)', async (kind) => {
+test.each(KINDS)('X-3: a timeout above the longest timer is refused (%s)', async (kind) => {
   const { hub } = await setup({}, kind);
   const tooLong = 2 ** 31;
   const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
@@ -163,7 +166,7 @@ test.each(KINDS)('X-3: a wait that no timer can hold is refused, the longest one
   expect(longest.text).toBe('done');
 });
 
-test('X-3: a client waits no longer than limits.waitMs in one request', async () => {
+test('X-3: a request waits at most limits.waitMs', async () => {
   const { hub } = await setup({ limits: { waitMs: 50 } });
   const asked = await hub.call('execute_tool', { server: 'one', tool: 'ask' });
   const state = await hub.call('get_task_result', { task_id: taskIdOf(asked), timeout_ms: 600_000 });
@@ -172,7 +175,7 @@ test('X-3: a client waits no longer than limits.waitMs in one request', async ()
   expect(body['triggers']).toEqual([{ type: 'timeout' }]);
 });
 
-test('X-3: requests above limits.requestsPerSession are refused, and the session lives on', async () => {
+test('X-3: requests above limits.requestsPerSession are refused, and the session continues', async () => {
   const server = owned(await startV1Http());
   const gateway = await httpGateway({ one: { url: server.url } }, { limits: { requestsPerSession: 3 } });
   const client = await rawSession(gateway.url);
@@ -189,7 +192,7 @@ test('X-3: requests above limits.requestsPerSession are refused, and the session
   await expect.poll(async () => (await client.reply('list_servers')).isError).toBe(false);
 });
 
-test('X-3: a batch is taken up to its limit, and one above it is refused with that reason', async () => {
+test('X-3: a batch above its limit is refused with that reason', async () => {
   const { url } = await httpGateway({});
   const client = await rawSession(url);
   const batch = (size: number): Json[] => Array.from({ length: size }, (_, id) => toolCall('list_tasks', {}, `b${id}`));
@@ -202,7 +205,7 @@ test('X-3: a batch is taken up to its limit, and one above it is refused with th
   expect((await client.reply('list_tasks')).isError).toBe(false);
 });
 
-test('X-3: limits on lengths of names, patterns and addresses', async () => {
+test('X-3: overlong names, patterns and addresses are refused', async () => {
   const { hub } = await setup({});
   const long = 'x'.repeat(100_000);
   const calls: [string, Json][] = [

@@ -74,7 +74,7 @@ async function askAll(hub: HubClient, names: string[]): Promise<string[]> {
   return told;
 }
 
-test('X-4: secrets of servers are in no list, no error, no event and no log', async () => {
+test('X-4: secrets of servers appear in no list, error, event or log', async () => {
   const configured = await servers();
   const { url, logs } = await httpGateway(configured, {
     auth: { tokens: { alice: TOKEN } },
@@ -89,7 +89,7 @@ test('X-4: secrets of servers are in no list, no error, no event and no log', as
   expect(logs.map((line) => JSON.stringify(line)).filter(isTelling)).toEqual([]);
 });
 
-test('X-4: secrets given to add_server are not told either', async () => {
+test('X-4: secrets given to add_server appear in no reply and no log', async () => {
   const { url, logs } = await httpGateway({}, { allowCommands: true, servers: { connectTimeoutMs: 3000 } });
   const hub = await hubOverHttp(url);
   const other = await hubOverHttp(url);
@@ -119,7 +119,7 @@ test('X-4: secrets given to add_server are not told either', async () => {
   expect(logs.map((line) => JSON.stringify(line)).filter(isTelling)).toEqual([]);
 });
 
-test('X-4, O-1: nor are they in the log of the program, from start to end', async () => {
+test('X-4, O-1: secrets of servers do not appear in the log of the program', async () => {
   const configured = await servers();
   const config = await configFile(configured, {
     logLevel: 'debug',
