@@ -40,7 +40,7 @@ async function quietClient(kind: ClientKind): Promise<Setup & { hub: HubClient; 
 
 const uriOf = ({ data }: HubEvent): unknown => (data['params'] as Json | undefined)?.['uri'];
 
-test.each(KINDS)('E-1: events come once and in order, with the next reply of any tool (%s)', async (kind) => {
+test.each(KINDS)('E-1: each event comes once and in order, with the next reply of any tool (%s)', async (kind) => {
   const { server, hub, session } = await quietClient(kind);
   const uris = Array.from({ length: 30 }, (_, index) => `test://n/${index}`);
   await sayAll(server, session, 'one', uris);
@@ -52,7 +52,7 @@ test.each(KINDS)('E-1: events come once and in order, with the next reply of any
   expect((await hub.call('list_servers')).events).toEqual([]);
 });
 
-test('E-1, H-7: await_activity repeats what came after a cursor, and only that', async () => {
+test('E-1, H-7: await_activity repeats only the events after a cursor', async () => {
   const { server, hub, session } = await quietClient('v1');
   await sayAll(server, session, 'one', ['test://1', 'test://2', 'test://3']);
   const { events } = await hub.call('list_servers');
@@ -62,7 +62,7 @@ test('E-1, H-7: await_activity repeats what came after a cursor, and only that',
   expect(again.body['lastEventId']).toBe(events[2]?.id);
 });
 
-test('E-1: a client that leaves while it waits loses no event (connection dropped)', async () => {
+test('E-1: a client whose connection closes during await_activity loses no event', async () => {
   const { server, gateway } = await setup();
   const client = await rawSession(gateway.url);
   await client.reply('list_tools');
@@ -77,7 +77,7 @@ test('E-1: a client that leaves while it waits loses no event (connection droppe
   expect((await client.reply('list_tasks')).events.map(uriOf)).toEqual(['test://missed']);
 });
 
-test('E-1: a client that leaves while it waits loses no event (no sessions)', async () => {
+test('E-1: a modern client whose connection closes during await_activity loses no event', async () => {
   const { server, gateway, hub, session } = await quietClient('modern');
   await post(gateway.url, modernCall('list_servers', {}, 999, 'test'), modernHeaders('list_servers'));
   const leaving = postAndLeave(
@@ -92,7 +92,7 @@ test('E-1: a client that leaves while it waits loses no event (no sessions)', as
   expect((await hub.call('list_tasks')).events.map(uriOf)).toEqual(['test://missed']);
 });
 
-test.each(KINDS)('E-1: a client that cancels its wait loses no event (%s)', async (kind) => {
+test.each(KINDS)('E-1: a client that cancels await_activity loses no event (%s)', async (kind) => {
   const { server, hub, session } = await quietClient(kind);
   const cancel = new AbortController();
   const waiting = hub.call('await_activity', { timeout_ms: 60_000 }, { signal: cancel.signal });
@@ -108,7 +108,7 @@ test.each(KINDS)('E-1: a client that cancels its wait loses no event (%s)', asyn
   expect(group?.events.map(uriOf)).toEqual(['test://missed']);
 });
 
-test('E-1: events of a reply that broke off come again with the next one', async () => {
+test('E-1: events of a reply that was cut off come again with the next reply', async () => {
   const { server, gateway } = await setup();
   const client = await rawSession(gateway.url);
   await client.reply('list_tools');
@@ -122,7 +122,7 @@ test('E-1: events of a reply that broke off come again with the next one', async
   expect((await client.reply('list_tasks')).events).toEqual([]);
 });
 
-test('E-1: events of a reply that broke off come again with the next one (no sessions)', async () => {
+test('E-1: events of a reply to a modern client that was cut off come again with the next reply', async () => {
   const { server, gateway } = await setup();
   const hub = await hubOverHttp(gateway.url, 'modern');
   await hub.call('list_tools');
@@ -134,7 +134,7 @@ test('E-1: events of a reply that broke off come again with the next one (no ses
   expect((await hub.call('list_tasks')).events.map(uriOf)).toContain('test://mark/last');
 });
 
-test('E-1, H-7: who waits while the reply to another breaks off gets its events at once', async () => {
+test('E-1, H-7: when another reply is cut off, a waiting await_activity gets its events at once', async () => {
   const { server, gateway } = await setup();
   const client = await rawSession(gateway.url);
   await client.reply('list_tools');

@@ -33,7 +33,7 @@ const uriOf = ({ data }: HubEvent): unknown => (data['params'] as Json)['uri'];
 const of = ({ events }: Reply, type: string, server?: string): HubEvent[] =>
   events.filter((event) => event.type === type && (server === undefined || event.server === server));
 
-test('E-2: the flood of one server costs its own notifications, and is counted', async () => {
+test('E-2: a flood of notifications evicts only those of its server, and the loss is counted', async () => {
   const { a, b, hub, session } = await setup({ perSession: 50, notificationsPerServer: 5 });
   await sayAll(b, session, 'b', ['test://b/1', 'test://b/2']);
   await sayAll(a, session, 'a', numbered(40));
@@ -48,7 +48,7 @@ test('E-2: the flood of one server costs its own notifications, and is counted',
   expect(of(await hub.call('list_tasks'), 'events_dropped')[0]?.data).toEqual({ count: 1 });
 });
 
-test('E-2: delivered events make room without being counted as lost', async () => {
+test('E-2: delivered events are evicted without being counted as lost', async () => {
   const { a, hub, session } = await setup({ perSession: 10, notificationsPerServer: 8 });
   for (let round = 0; round < 5; round += 1) {
     await sayAll(
@@ -63,7 +63,7 @@ test('E-2: delivered events make room without being counted as lost', async () =
   expect(session.events.counts.kept).toBeLessThanOrEqual(10);
 });
 
-test('E-2: open questions and results of tasks are never evicted', async () => {
+test('E-2: open questions and results of tasks are not evicted', async () => {
   const { a, b, hub, session, gateway } = await setup({ perSession: 10, notificationsPerServer: 8 });
   const asked = await hub.call('execute_tool', { server: 'a', tool: 'ask', args: { message: 'Still there?' } });
   const slow = await hub.call('execute_tool', {
@@ -92,7 +92,7 @@ test('E-2: open questions and results of tasks are never evicted', async () => {
   expect(gateway.logs.filter(({ event }) => event === 'event_store_eviction').length).toBeGreaterThan(0);
 });
 
-test('E-2: a warning is logged at 80 %, once until there is room again', async () => {
+test('E-2: a warning is logged at 80 %, and again only after there was room', async () => {
   const { a, hub, session, gateway } = await setup({ perSession: 10, notificationsPerServer: 10 });
   const warnings = (): Json[] =>
     gateway.logs.flatMap(({ event, level, data }) =>
@@ -107,7 +107,7 @@ test('E-2: a warning is logged at 80 %, once until there is room again', async (
   expect(warnings()).toHaveLength(2);
 });
 
-test('E-2: log lines are kept up to the limit of their server', async () => {
+test('E-2: logs are limited per server', async () => {
   const { hub } = await setup({ logsPerServer: 4 });
   await hub.call('execute_tool', { server: 'a', tool: 'log', args: { level: 'info', count: 10 } });
   await hub.call('execute_tool', { server: 'b', tool: 'log', args: { level: 'info', count: 2 } });

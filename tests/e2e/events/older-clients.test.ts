@@ -67,7 +67,7 @@ describe.each(['hub', 'direct'] as const)('at the %s endpoint', (endpoint) => {
     expect(errors).toEqual([]);
   });
 
-  test.each(OLDER)('E-5: with %s every event carries a message', async (version) => {
+  test.each(OLDER)('E-5: with %s every SSE event has a message', async (version) => {
     const { url } = await setup();
     const session = await rawSession(url(endpoint), {}, version);
     const standing = await openStream(url(endpoint), { headers: session.headers });
@@ -92,7 +92,7 @@ describe.each(['hub', 'direct'] as const)('at the %s endpoint', (endpoint) => {
     expect(lastText(resumed)).toBe('late');
   });
 
-  test('E-5: a client that resumes a stream that it has read to its end is sent away', async () => {
+  test('E-5: a resume of a stream that was read to its end is refused', async () => {
     const { url } = await setup();
     const session = await rawSession(url(endpoint), {}, '2025-06-18');
     const answer = await postSlow(url(endpoint), session.headers, slow(endpoint, { ms: 800, steps: 2, text: 'late' }));
@@ -104,7 +104,7 @@ describe.each(['hub', 'direct'] as const)('at the %s endpoint', (endpoint) => {
     expect(resumed.status).toBe(405);
   });
 
-  test('E-5: a stream opened before the client is initialized follows the version in `initialize`', async () => {
+  test('E-5: a stream opened before `notifications/initialized` follows the version of `initialize`', async () => {
     const { url } = await setup();
     const open = async (protocolVersion: string): Promise<RawStream> => {
       const opened = await post(url(endpoint), { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion } });
@@ -120,7 +120,7 @@ describe.each(['hub', 'direct'] as const)('at the %s endpoint', (endpoint) => {
   });
 });
 
-test('E-5, P-2: a client that resumes the answer to a call that a restart ended is sent away', async () => {
+test('E-5, P-2: a resume of a call that a restart ended gets its error, and a second resume is refused', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const session = await rawSession(gateway.url, {}, '2025-06-18');
@@ -136,7 +136,7 @@ test('E-5, P-2: a client that resumes the answer to a call that a restart ended 
   expect((await resume(answer.events.at(-1)?.id)).status).toBe(405);
 });
 
-test('E-5, P-2: the version of a session is remembered after a restart', async () => {
+test('E-5, P-2: the protocol version of a session is known after a restart', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } });
   const older = await rawSession(gateway.url, {}, '2025-06-18');

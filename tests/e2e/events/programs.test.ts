@@ -24,7 +24,7 @@ async function program(url: string, name: string, headers: Record<string, string
   return hub;
 }
 
-test('S-5: the tasks and events of one program do not show in the replies of another', async () => {
+test('S-5: replies to one program do not show tasks and events of another', async () => {
   const { url } = await setup();
   const [claude, codex] = [await program(url, 'claude-code'), await program(url, 'codex')];
   await codex.call('list_servers');
@@ -35,7 +35,7 @@ test('S-5: the tasks and events of one program do not show in the replies of ano
   expect(await tasksOf(claude)).toMatchObject([{ task_id: task }]);
 });
 
-test('S-5: a task of another program of the same user is reached by its id', async () => {
+test('S-5: another program of the same user reaches a task by its id', async () => {
   const { url } = await setup();
   const [claude, codex] = [await program(url, 'claude-code'), await program(url, 'codex')];
   const task = taskIdOf(await claude.call('execute_tool', SLOW));
@@ -45,7 +45,7 @@ test('S-5: a task of another program of the same user is reached by its id', asy
   expect(await taskOf(claude, held)).toMatchObject({ status: 'cancelled' });
 });
 
-test('S-5: a question of another program is answered by its id, and not shown unasked', async () => {
+test('S-5: another program can answer a question by its id, and is not shown it otherwise', async () => {
   const { url } = await setup();
   const [claude, codex] = [await program(url, 'claude-code'), await program(url, 'codex')];
   const asked = await claude.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'Who?' } });
@@ -63,7 +63,7 @@ test('S-5: a question of another program is answered by its id, and not shown un
 test.each([
   ['query', (url: string) => [`${url}?as=work`, {}] as const],
   ['header', (url: string) => [url, { 'Meanwhile-As': 'work' }] as const],
-])('S-5: programs that name the same state share it (%s)', async (_how, named) => {
+])('S-5: programs that name the same state share its tasks (%s)', async (_how, named) => {
   const { url } = await setup();
   const [address, headers] = named(url);
   const claude = await program(address, 'claude-code', headers);
@@ -74,7 +74,7 @@ test.each([
   expect(await tasksOf(await program(url, 'claude-code'))).toEqual([]);
 });
 
-test('S-5, X-2: the same name of another principal is another state', async () => {
+test('S-5, X-2: the same state name of another principal is another state', async () => {
   const { url } = await setup({ auth: { tokens: TOKENS } });
   const as = (name: keyof typeof TOKENS): Record<string, string> => ({ authorization: `Bearer ${TOKENS[name]}` });
   const ada = await program(`${url}?as=work`, 'claude-code', as('ada'));
@@ -86,7 +86,7 @@ test('S-5, X-2: the same name of another principal is another state', async () =
 });
 
 test.each(['', 'a b', 'a:b', '../x', 'ü', 'x'.repeat(65), '__proto__'])(
-  'S-5, X-4: a state cannot be named %j, or works as any other name',
+  'S-5, X-4: the state name %j is refused, or has no special effect',
   async (name) => {
     const gateway = await setup();
     const address = `${gateway.url}?as=${encodeURIComponent(name)}`;
@@ -100,14 +100,14 @@ test.each(['', 'a b', 'a:b', '../x', 'ü', 'x'.repeat(65), '__proto__'])(
   },
 );
 
-test('S-5: two names in one request are refused', async () => {
+test('S-5: a request with two state names is refused', async () => {
   const { url } = await setup();
   const headers = { ...modernHeaders('list_tasks'), 'meanwhile-as': 'a' };
   const answer = await post(`${url}?as=b`, modernCall('list_tasks'), headers);
   expect(answer.status).toBe(400);
 });
 
-test('S-5, D-4: at a direct endpoint, programs are separate, and know tasks by their ids', async () => {
+test('S-5, D-4: at a direct endpoint programs have separate states, and reach tasks by id', async () => {
   const server = owned(await startTasksV2Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { direct: { taskAfterMs: 50 } });
   const address = `${url}/one`;

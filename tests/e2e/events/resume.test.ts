@@ -51,7 +51,7 @@ function replyIn(data: string): { id: unknown; reply: Reply } {
   return { id, reply: takeApart(result) };
 }
 
-test('E-5: a slow call is answered with a stream that begins with an event to come back with', async () => {
+test('E-5: the stream of a slow call begins with an event id for resuming', async () => {
   const { url, client } = await setup();
   const stream = await postSlow(url, client, 7, 600);
   expect(stream.headers['content-type']).toBe('text/event-stream');
@@ -65,7 +65,7 @@ test('E-5: a slow call is answered with a stream that begins with an event to co
   await stream.ended;
 });
 
-test('E-5, T-4: a stream that broke is resumed: the reply comes with Last-Event-ID', async () => {
+test('E-5, T-4: a broken stream is resumed with Last-Event-ID and brings the reply', async () => {
   const { url, client, server } = await setup();
   const broken = await postSlow(url, client, 7, 1000);
   const [first] = await firstEvents(broken, 1);
@@ -87,7 +87,7 @@ test('E-5, T-4: a stream that broke is resumed: the reply comes with Last-Event-
   expect(nothing.events).toEqual([]);
 });
 
-test('E-5, K-3: a resumed stream can be resumed by a client that forgets where the stream before it was', async () => {
+test('E-5, K-3: a resumed stream can be resumed again with its own first event id', async () => {
   const { url, client } = await setup();
   let stream = await postSlow(url, client, 7, 1000);
   for (let times = 0; times < 3; times += 1) {
@@ -99,7 +99,7 @@ test('E-5, K-3: a resumed stream can be resumed by a client that forgets where t
   expect(replyIn(event?.data ?? '')).toMatchObject({ id: 7, reply: { text: 'late' } });
 });
 
-test('E-5, T-4: a client that is away when its call ends gets the result when it resumes', async () => {
+test('E-5, T-4: a client that was away when its call ended gets the result when it resumes', async () => {
   const { gateway, url, client } = await setup();
   const broken = await postSlow(url, client, 7, 1000);
   const [first] = await firstEvents(broken, 1);
@@ -111,7 +111,7 @@ test('E-5, T-4: a client that is away when its call ends gets the result when it
   expect(replyIn(event?.data ?? '')).toMatchObject({ id: 7, reply: { text: 'late' } });
 });
 
-test('T-4, E-5: a client that does not resume is told of the task and finds the result there', async () => {
+test('T-4, E-5: a client that does not resume gets an event about the task, which has the result', async () => {
   const { gateway, url, client } = await setup();
   const broken = await postSlow(url, client, 7, 1000);
   await firstEvents(broken, 1);
@@ -122,7 +122,7 @@ test('T-4, E-5: a client that does not resume is told of the task and finds the 
   expect((await client.reply('get_task_result', { task_id: events[0]?.data['taskId'] })).text).toBe('late');
 });
 
-test('E-5, T-4: a failed call that is resumed is reported as failed', async () => {
+test('E-5, T-4: a call that fails after its stream was resumed is reported as failed', async () => {
   const { url, client, server } = await setup();
   const broken = await postSlow(url, client, 7, 60_000);
   const [first] = await firstEvents(broken, 1);
@@ -133,7 +133,7 @@ test('E-5, T-4: a failed call that is resumed is reported as failed', async () =
   expect(replyIn(event?.data ?? '')).toMatchObject({ id: 7, reply: { isError: true } });
 });
 
-test('E-5, H-3: a resumed call becomes a task when its time is up, or when it asks', async () => {
+test('E-5, H-3: a resumed call becomes a task when it times out or asks a question', async () => {
   const { url, client } = await setup();
   const call = async (id: number, args: Json): Promise<Reply> => {
     const body = JSON.stringify(toolCall('execute_tool', { server: 'one', ...args }, id));
@@ -152,7 +152,7 @@ test('E-5, H-3: a resumed call becomes a task when its time is up, or when it as
   expect(asking.elicitations).toMatchObject([{ taskId: taskIdOf(asking) }]);
 });
 
-test('E-5, T-7: a resumed call reports progress, and can be cancelled', async () => {
+test('E-5, T-7: a resumed call reports progress and can be cancelled', async () => {
   const { url, client, server } = await setup();
   const call = client.call('execute_tool', { server: 'one', tool: 'slow', args: { ms: 60_000, steps: 300 } }, 7);
   const params = { ...(call['params'] as Json), _meta: { progressToken: 'p' } };
@@ -168,7 +168,7 @@ test('E-5, T-7: a resumed call reports progress, and can be cancelled', async ()
   await expect.poll(() => server.state.cancelled).toHaveLength(1);
 });
 
-test('E-5, H-6: waiting for the result of a task goes on when its stream is resumed', async () => {
+test('E-5, H-6: get_task_result continues when its stream is resumed', async () => {
   const { url, client } = await setup();
   const args = { server: 'one', tool: 'slow', args: { ms: 1500, text: 'late' }, timeout_ms: 50 };
   const task_id = taskIdOf(await client.reply('execute_tool', args));
@@ -181,7 +181,7 @@ test('E-5, H-6: waiting for the result of a task goes on when its stream is resu
   expect(replyIn(event?.data ?? '')).toMatchObject({ id: 8, reply: { text: 'late' } });
 });
 
-test('E-5: a stream that still goes on is taken over: what was missed first, then the rest', async () => {
+test('E-5: resuming an open stream takes it over: missed events first, then new ones', async () => {
   const { url, client } = await setup();
   const call = client.call(
     'execute_tool',
@@ -202,7 +202,7 @@ test('E-5: a stream that still goes on is taken over: what was missed first, the
   expect(old.events.some(({ data }) => data.includes('"result"'))).toBe(false);
 });
 
-test('E-5: each stream is resumed for itself', async () => {
+test('E-5: each of two broken streams is resumed separately', async () => {
   const { url, client } = await setup();
   const one = await postSlow(url, client, 21, 1000);
   const two = await postSlow(url, client, 22, 1000);
@@ -217,7 +217,7 @@ test('E-5: each stream is resumed for itself', async () => {
   expect(messagesOf(resumedTwo).map(({ data }) => replyIn(data).id)).toEqual([22]);
 });
 
-test('E-5, S-1: an event of another session, or of none, is refused', async () => {
+test('E-5, S-1: an event id of another session or an unknown one is refused', async () => {
   const { url, client } = await setup();
   const other = await rawSession(url);
   await other.reply('list_tools');
@@ -233,7 +233,7 @@ test('E-5, S-1: an event of another session, or of none, is refused', async () =
   }
 });
 
-test('E-5: the end of a GET stream is not the end of the session', async () => {
+test('E-5: closing a GET stream does not end the session', async () => {
   const { gateway, url, client } = await setup();
   const standing = await openStream(url, { headers: client.headers });
   expect(standing.status).toBe(200);
@@ -253,7 +253,7 @@ test('E-5: the end of a GET stream is not the end of the session', async () => {
   expect(gateway.listener.counts.sessions).toBe(1);
 });
 
-test('E-5: a DELETE is the end of the session', async () => {
+test('E-5: DELETE ends the session', async () => {
   const { url, client } = await setup();
   const standing = await openStream(url, { headers: client.headers });
   const ended = await send(url, { method: 'DELETE', headers: client.headers });
@@ -264,7 +264,7 @@ test('E-5: a DELETE is the end of the session', async () => {
   expect((await send(url, { method: 'GET', headers: client.headers })).status).toBe(404);
 });
 
-test('E-1, E-5: replaying a stream does not deliver an event twice, nor does it lose one', async () => {
+test('E-1, E-5: resuming a stream neither repeats nor loses an event', async () => {
   const { gateway, url, client } = await setup();
   const [session] = gateway.gateway.sessions;
   const body = JSON.stringify(toolCall('await_activity', { timeout_ms: 60_000 }, 31));

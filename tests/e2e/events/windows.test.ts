@@ -41,7 +41,7 @@ async function announce({ server, gateway }: Setup, ...uris: string[]): Promise<
 }
 
 test.each([0, 1, 5])(
-  'S-5, E-1: a window gets its task_completed although another window of the program was told first (%i calls ahead)',
+  'S-5, E-1: each window gets task_completed, although another window got it first (%i calls ahead)',
   async (ahead) => {
     const { gateway, a, b } = await twoWindows({ ahead });
     const slow = { server: 'one', tool: 'slow', args: { ms: 50, text: 'done' }, timeout_ms: 5 };
@@ -54,7 +54,7 @@ test.each([0, 1, 5])(
   },
 );
 
-test('S-5, E-1: each window gets each event once, in order, however the replies alternate', async () => {
+test('S-5, E-1: each window gets each event once and in order, with alternating replies', async () => {
   const setup = await twoWindows({ ahead: 2 });
   const { a, b } = setup;
   const got = { a: [] as unknown[], b: [] as unknown[] };
@@ -76,7 +76,7 @@ test('S-5, E-1: each window gets each event once, in order, however the replies 
   expect(got).toEqual({ a: all, b: all });
 });
 
-test('S-5, E-4: windows that wait at the same time all get the event', async () => {
+test('S-5, E-4: windows that wait at the same time all get an event', async () => {
   const setup = await twoWindows();
   const waiting = [setup.a, setup.b].map((window) => awaitActivity(window, { timeout_ms: 30_000 }));
   await soon(() => setup.gateway.gateway.sessions[0]?.events.counts.waiters).toBe(2);
@@ -87,7 +87,7 @@ test('S-5, E-4: windows that wait at the same time all get the event', async () 
   }
 });
 
-test('S-5, H-7: a cursor is exact, whichever window was told first', async () => {
+test('S-5, H-7: a cursor is exact, whichever window got the events first', async () => {
   const setup = await twoWindows();
   await announce(setup, 'test://1');
   const { lastEventId } = await awaitActivity(setup.a);
@@ -98,7 +98,7 @@ test('S-5, H-7: a cursor is exact, whichever window was told first', async () =>
   expect((await setup.a.call('list_servers')).events).toEqual([]);
 });
 
-test('S-5, E-3: what one window read with get_notifications the other one still gets', async () => {
+test('S-5, E-3: get_notifications of one window does not hide notifications from another', async () => {
   const setup = await twoWindows();
   await announce(setup, 'test://1');
   const uris = ({ body }: Reply): unknown[] =>
@@ -120,7 +120,7 @@ function rawWindow(url: string, first = 0): { reply: (tool: string, args?: Json)
   };
 }
 
-test('S-5, E-1: one window gets each event once, also when each request has a connection of its own', async () => {
+test('S-5, E-1: a window with one connection per request gets each event once', async () => {
   const server = owned(await startV1Http());
   const gateway = await httpGateway({ one: { url: server.url } });
   const window = rawWindow(gateway.url);
@@ -134,7 +134,7 @@ test('S-5, E-1: one window gets each event once, also when each request has a co
   for (let count = 0; count < 5; count += 1) expect((await window.reply('list_servers')).events).toEqual([]);
 });
 
-test('S-5: a window that the gateway cannot recognize gets recent events again, marked as such', async () => {
+test('S-5: a window that the gateway cannot identify gets recent events again, marked maybeSeen', async () => {
   const setup = await twoWindows({ ahead: 3 });
   await announce(setup, 'test://1');
   const unknown = modernCall('list_servers', {}, 'no-number', 'test');
@@ -155,7 +155,7 @@ async function withOneShots(): Promise<Setup> {
   return setup;
 }
 
-test('S-5, H-7: a client that is new with each request waits for activity, although it is told again what was read', async () => {
+test('S-5, H-7: await_activity waits for a client with a new identity per request', async () => {
   const setup = await withOneShots();
   const { url } = setup.gateway;
   await announce(setup, 'test://1');
@@ -175,7 +175,7 @@ test('S-5, H-7: a client that is new with each request waits for activity, altho
   );
 });
 
-test('S-5, E-1: many clients that are new with each request take no event from a window, nor repeat one to it', async () => {
+test('S-5, E-1: clients with a new identity per request neither take nor repeat events of a window', async () => {
   const setup = await withOneShots();
   await announce(setup, 'test://1');
   expect((await setup.a.call('list_servers')).events.map(uriOf)).toEqual(['test://1']);

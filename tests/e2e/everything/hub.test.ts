@@ -21,13 +21,13 @@ async function resultOf(hub: HubClient, promoted: Reply): Promise<string> {
   return result.text;
 }
 
-test('B-6, H-3: its long-running operation becomes a task that ends', async () => {
+test('B-6, H-3: server-everything: a long-running operation becomes a task that completes', async () => {
   const hub = await everything();
   const promoted = await execute(hub, 'trigger-long-running-operation', { duration: 1, steps: 2 }, { timeout_ms: 200 });
   expect(await resultOf(hub, promoted)).toContain('Long running operation completed');
 });
 
-test('B-6, H-9: it asks a model, and gets its answer', async () => {
+test('B-6, H-9: server-everything: a sampling request is answered', async () => {
   const hub = await everything();
   const promoted = await execute(hub, 'trigger-sampling-request', { prompt: 'Say hi' });
   expect(promoted.samplings).toMatchObject([{ taskId: taskIdOf(promoted) }]);
@@ -35,7 +35,7 @@ test('B-6, H-9: it asks a model, and gets its answer', async () => {
   expect(await resultOf(hub, promoted)).toContain('hi there');
 });
 
-test('H-3, B-6: it asks at once also while it keeps a task', async () => {
+test('H-3, B-6: server-everything: a sampling request is attributed to its call beside a native task', async () => {
   const hub = await everything();
   await execute(hub, 'simulate-research-query', { topic: 'tea' }, { timeout_ms: 0 });
   const promoted = await execute(hub, 'trigger-sampling-request', { prompt: 'Say hi' });
@@ -44,7 +44,7 @@ test('H-3, B-6: it asks at once also while it keeps a task', async () => {
   expect(await resultOf(hub, promoted)).toContain('hi there');
 });
 
-test('B-6, H-9: it asks a person with every kind of field, and gets the answer', async () => {
+test('B-6, H-9: server-everything: a form with every kind of field is answered', async () => {
   const hub = await everything();
   const promoted = await execute(hub, 'trigger-elicitation-request');
   const [question] = promoted.elicitations;
@@ -53,7 +53,7 @@ test('B-6, H-9: it asks a person with every kind of field, and gets the answer',
   expect(await resultOf(hub, promoted)).toContain('provided the requested information');
 });
 
-test('R-3, R-5, R-9: it asks with tasks of its own, and fetches the answers', async () => {
+test('R-3, R-5, R-9: server-everything: task-augmented requests of the server are answered', async () => {
   const hub = await everything();
   const asked = await execute(hub, 'trigger-elicitation-request-async');
   await hub.call('respond_to_elicitation', { request_id: asked.elicitations[0]?.requestId, action: 'decline' });
@@ -63,7 +63,7 @@ test('R-3, R-5, R-9: it asks with tasks of its own, and fetches the answers', as
   expect(await resultOf(hub, sampled)).toContain('hi, later');
 });
 
-test('B-6, H-3: a tool that only runs as a task is called like any other, and asks in the middle', async () => {
+test('B-6, H-3: server-everything: a tool that only runs as a task can be called and asks a question', async () => {
   const hub = await everything();
   const promoted = await execute(hub, 'simulate-research-query', { topic: 'python', ambiguous: true });
   const [question] = promoted.elicitations;

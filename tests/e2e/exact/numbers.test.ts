@@ -14,27 +14,33 @@ const ERAS: Era[] = ['legacy', 'modern'];
 const ends = WIRES.flatMap((wire) => ERAS.map((era) => [wire, era] as const));
 const pairs = ends.flatMap((client) => ends.map((server) => [...client, ...server] as const));
 
-test.each(pairs)('M-7: through the hub, %s %s client, %s %s server', async (wire, era, serverWire, serverEra) => {
-  const call = await exactClient(wire, era, 'hub', await exactServer(serverWire, serverEra));
-  const args = `{"n":${BIG},"text":"${BIG}"}`;
-  const text = await call('execute_tool', `{"server":"exact","tool":"echo","args":${args}}`);
-  expect(text).toContain(`arguments {\\"n\\":${BIG},\\"text\\":\\"${BIG}\\"}`);
-  expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
-  expect(text).toContain(`"test/n":${BIG}`);
-});
+test.each(pairs)(
+  'M-7: large integers are exact through the hub, %s %s client, %s %s server',
+  async (wire, era, serverWire, serverEra) => {
+    const call = await exactClient(wire, era, 'hub', await exactServer(serverWire, serverEra));
+    const args = `{"n":${BIG},"text":"${BIG}"}`;
+    const text = await call('execute_tool', `{"server":"exact","tool":"echo","args":${args}}`);
+    expect(text).toContain(`arguments {\\"n\\":${BIG},\\"text\\":\\"${BIG}\\"}`);
+    expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
+    expect(text).toContain(`"test/n":${BIG}`);
+  },
+);
 
-test.each(pairs)('M-7: directly, %s %s client, %s %s server', async (wire, era, serverWire, serverEra) => {
-  const call = await exactClient(wire, era, 'direct', await exactServer(serverWire, serverEra));
-  const text = await call('echo', `{"n":${BIG}}`, `"test/n":${BIG},"progressToken":${BIG}`);
-  expect(text).toContain(`arguments {\\"n\\":${BIG}}, test/n ${BIG}`);
-  expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
-  expect(text).toContain(`"test/n":${BIG}`);
-  const progress = /"method":"notifications\/progress".*/.exec(text)?.[0];
-  expect(progress).toContain(`"progressToken":${BIG}`);
-  expect(progress).toContain(`"progress":${BIG},"total":90071992547409930`);
-});
+test.each(pairs)(
+  'M-7: large integers are exact at a direct endpoint, %s %s client, %s %s server',
+  async (wire, era, serverWire, serverEra) => {
+    const call = await exactClient(wire, era, 'direct', await exactServer(serverWire, serverEra));
+    const text = await call('echo', `{"n":${BIG}}`, `"test/n":${BIG},"progressToken":${BIG}`);
+    expect(text).toContain(`arguments {\\"n\\":${BIG}}, test/n ${BIG}`);
+    expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
+    expect(text).toContain(`"test/n":${BIG}`);
+    const progress = /"method":"notifications\/progress".*/.exec(text)?.[0];
+    expect(progress).toContain(`"progressToken":${BIG}`);
+    expect(progress).toContain(`"progress":${BIG},"total":90071992547409930`);
+  },
+);
 
-test.each(ERAS)('M-7: among several servers, %s client', async (era) => {
+test.each(ERAS)('M-7: large integers are exact at /mcp/all, %s client', async (era) => {
   const servers = { legacy: await exactServer('stdio', 'legacy'), modern: await exactServer('stdio', 'modern') };
   const call = await overHttp(`${(await httpGateway(servers)).url}/all`, era);
   for (const server of ERAS) {
@@ -47,7 +53,7 @@ test.each(ERAS)('M-7: among several servers, %s client', async (era) => {
   }
 });
 
-test.each(ERAS)('M-7: in a question of a %s server, and in its answer', async (era) => {
+test.each(ERAS)('M-7: large integers are exact in a question of a %s server and in its answer', async (era) => {
   const call = await exactClient('http', 'legacy', 'hub', await exactServer('http', era));
   const promoted = await call('execute_tool', '{"server":"exact","tool":"ask","args":{}}');
   expect(promoted).toContain(`\\"default\\":${BIG}`);
@@ -62,7 +68,7 @@ test.each(ERAS)('M-7: in a question of a %s server, and in its answer', async (e
 const answer = (question: string | undefined, n: string): string =>
   `{"request_id":"${question}","action":"accept","content":{"n":${n}}}`;
 
-test('M-7: the id of a request', async () => {
+test('M-7: a large integer is exact as request id', async () => {
   const { url } = await httpGateway({ exact: await exactServer('stdio', 'legacy') });
   const { headers } = await rawSession(`${url}/exact`);
   for (const id of [BIG, `-${BIG}`]) {
@@ -71,7 +77,7 @@ test('M-7: the id of a request', async () => {
   }
 });
 
-test('M-7: a result that is kept in a file over a restart', async () => {
+test('M-7: a large integer is exact in a result that survives a restart', async () => {
   const servers = { exact: await exactServer('stdio', 'legacy') };
   const settings = { store: `${await temporaryFolder()}/store.db` };
   const before = await httpGateway(servers, settings);
@@ -92,7 +98,7 @@ test('M-7: a result that is kept in a file over a restart', async () => {
   expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
 });
 
-test('M-7: on the command line', async () => {
+test('M-7: large integers are exact on the command line', async () => {
   const server = await exactServer('http', 'modern');
   const url = 'url' in server ? server.url : '';
   const { stdout, stderr } = await runCommand(['call', url, 'echo', `n:=${BIG}`, '--json']);
@@ -101,7 +107,7 @@ test('M-7: on the command line', async () => {
   expect(stdout).toContain(`arguments {\\"n\\":${BIG}}`);
 });
 
-test('M-7: an application gets the nearest number that JavaScript has', async () => {
+test('M-7: the libraries round large integers to the nearest JavaScript number', async () => {
   const client = new TaskClient(await exactServer('stdio', 'legacy'));
   defer(() => client.disconnect());
   const { result } = await client.callTool('echo', { n: 1 });
@@ -120,7 +126,7 @@ test('M-7: an application gets the nearest number that JavaScript has', async ()
   expect(given).toEqual([9007199254740992]);
 });
 
-test('X-4: a hub argument that is too large is refused in the words of its limit', async () => {
+test('X-4: a hub argument that is too large is refused with its limit', async () => {
   const { url } = await httpGateway({});
   const call = await overHttp(url, 'legacy');
   expect(await call('await_activity', `{"timeout_ms":${BIG}}`)).toContain('timeout_ms');

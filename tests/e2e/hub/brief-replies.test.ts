@@ -19,28 +19,25 @@ async function setup(kind: ClientKind = 'v1'): Promise<HubClient> {
 const textOf = ({ raw }: Reply): string => raw.content.map(({ text }) => text).join('\n');
 const times = (reply: Reply, part: string): number => textOf(reply).split(part).length - 1;
 
-test.each(KINDS)(
-  'H-5, H-3: a question and a task stand once in full in the reply that brings them (%s)',
-  async (kind) => {
-    const hub = await setup(kind);
-    const reply = await hub.call('execute_tool', ASK);
-    expect(times(reply, 'What is your name?')).toBe(1);
-    expect(times(reply, 'requestedSchema')).toBe(1);
-    expect(times(reply, `"task_id":"${taskIdOf(reply)}"`)).toBe(1);
-    const [question] = reply.elicitations;
-    expect(reply.body['pending_on_server']).toEqual({
-      tasks: [],
-      elicitations_for_server: [{ requestId: question?.requestId, server: 'one' }],
-    });
-    expect(reply.events).toEqual([]);
-    expect(textOf(reply).length).toBeLessThan(1000);
-    // And it counts as told: a client that waits gets neither again.
-    const activity = await awaitActivity(hub, { timeout_ms: 100 });
-    expect(activity).toMatchObject({ triggers: [{ type: 'timeout' }], events: [] });
-  },
-);
+test.each(KINDS)('H-5, H-3: a reply contains its question and its task once in full (%s)', async (kind) => {
+  const hub = await setup(kind);
+  const reply = await hub.call('execute_tool', ASK);
+  expect(times(reply, 'What is your name?')).toBe(1);
+  expect(times(reply, 'requestedSchema')).toBe(1);
+  expect(times(reply, `"task_id":"${taskIdOf(reply)}"`)).toBe(1);
+  const [question] = reply.elicitations;
+  expect(reply.body['pending_on_server']).toEqual({
+    tasks: [],
+    elicitations_for_server: [{ requestId: question?.requestId, server: 'one' }],
+  });
+  expect(reply.events).toEqual([]);
+  expect(textOf(reply).length).toBeLessThan(1000);
+  // And it counts as told: a client that waits gets neither again.
+  const activity = await awaitActivity(hub, { timeout_ms: 100 });
+  expect(activity).toMatchObject({ triggers: [{ type: 'timeout' }], events: [] });
+});
 
-test('H-5: a sampling request stands once in the reply that brings it', async () => {
+test('H-5: a reply contains its sampling request once', async () => {
   const reply = await (
     await setup()
   ).call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'Say hi' } });
@@ -49,7 +46,7 @@ test('H-5: a sampling request stands once in the reply that brings it', async ()
   expect(reply.events).toEqual([]);
 });
 
-test('H-3: other tasks on the server are named in short', async () => {
+test('H-3: a reply lists other tasks of the server in brief', async () => {
   const hub = await setup();
   const first = taskIdOf(await hub.call('execute_tool', SLOW));
   const reply = await hub.call('execute_tool', SLOW);
@@ -61,7 +58,7 @@ test('H-3: other tasks on the server are named in short', async () => {
   expect(textOf(reply).length).toBeLessThan(600);
 });
 
-test('H-5: a question that came between two replies is told of once, in what waits', async () => {
+test('H-5: a question that came between two replies is in the next reply once', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -77,7 +74,7 @@ test('H-5: a question that came between two replies is told of once, in what wai
   expect(events.map(({ type, data }) => [type, data])).toEqual([['task_created', { taskId: 'another' }]]);
 });
 
-test('H-7: await_activity names the question in its event, and shows it in full in pending_client_action', async () => {
+test('H-7: await_activity names a question in its event and shows it in full in pending_client_action', async () => {
   const hub = await setup();
   const waiting = hub.call('await_activity', { timeout_ms: 30_000 });
   await hub.call('execute_tool', { ...ASK, args: { message: `What? ${'x'.repeat(1000)}` }, timeout_ms: 0 });
@@ -96,42 +93,36 @@ test('H-7: await_activity names the question in its event, and shows it in full 
   expect(times(reply, 'x'.repeat(1000))).toBe(1);
 });
 
-test.each(KINDS)(
-  'H-5, S-3: that a server was reached is told only to a client that waits for events (%s)',
-  async (kind) => {
-    const hub = await setup(kind);
-    for (const tool of ['list_tools', 'list_servers', 'list_tasks']) {
-      const { events } = await hub.call(tool);
-      expect(events.map(({ type }) => type)).toEqual([]);
-    }
-    const other = await setup(kind);
-    const activity = await awaitActivity(other);
-    expect(flat(activity).map(({ type }) => type)).toEqual(['server_connected']);
-  },
-);
+test.each(KINDS)('H-5, S-3: server_connected is reported only by await_activity (%s)', async (kind) => {
+  const hub = await setup(kind);
+  for (const tool of ['list_tools', 'list_servers', 'list_tasks']) {
+    const { events } = await hub.call(tool);
+    expect(events.map(({ type }) => type)).toEqual([]);
+  }
+  const other = await setup(kind);
+  const activity = await awaitActivity(other);
+  expect(flat(activity).map(({ type }) => type)).toEqual(['server_connected']);
+});
 
-test.each(KINDS)(
-  'H-5, E-1: that a server was reached is not lost with a reply that does not say so (%s)',
-  async (kind) => {
-    const { url } = owned(await startV1Http());
-    const gateway = await httpGateway({ one: { url }, two: { url } });
-    const hub = await hubOverHttp(gateway.url, kind);
-    await hub.call('list_tasks');
-    const session = (): (typeof gateway.gateway.sessions)[number] | undefined => gateway.gateway.sessions[0];
-    await soon(() => ['one', 'two'].map((name) => session()?.connections.find(name)?.status.state)).toEqual([
-      'connected',
-      'connected',
-    ]);
-    expect((await hub.call('list_tasks')).events).toEqual([]);
-    // A result of a server says that it was reached, and nothing of the other one.
-    await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'x' } });
-    const activity = await awaitActivity(hub);
-    expect(activity.triggers).toEqual([{ type: 'immediate' }]);
-    expect(flat(activity).map(({ type, server }) => [type, server])).toEqual([['server_connected', 'two']]);
-  },
-);
+test.each(KINDS)('H-5, E-1: server_connected is not lost with a reply that does not contain it (%s)', async (kind) => {
+  const { url } = owned(await startV1Http());
+  const gateway = await httpGateway({ one: { url }, two: { url } });
+  const hub = await hubOverHttp(gateway.url, kind);
+  await hub.call('list_tasks');
+  const session = (): (typeof gateway.gateway.sessions)[number] | undefined => gateway.gateway.sessions[0];
+  await soon(() => ['one', 'two'].map((name) => session()?.connections.find(name)?.status.state)).toEqual([
+    'connected',
+    'connected',
+  ]);
+  expect((await hub.call('list_tasks')).events).toEqual([]);
+  // A result of a server says that it was reached, and nothing of the other one.
+  await hub.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'x' } });
+  const activity = await awaitActivity(hub);
+  expect(activity.triggers).toEqual([{ type: 'immediate' }]);
+  expect(flat(activity).map(({ type, server }) => [type, server])).toEqual([['server_connected', 'two']]);
+});
 
-test.each(KINDS)('H-8, H-11: list_tools has a brief form (%s)', async (kind) => {
+test.each(KINDS)('H-8, H-11: list_tools has a brief form without schemas (%s)', async (kind) => {
   const hub = await setup(kind);
   const full = await hub.call('list_tools');
   const brief = await hub.call('list_tools', { brief: true, pattern: '*' });

@@ -22,7 +22,7 @@ async function readDiagrams(hub: HubClient): Promise<Diagram[]> {
   return diagrams;
 }
 
-test.each(KINDS)('H-10: the five diagrams are a resource (%s)', async (kind) => {
+test.each(KINDS)('H-10: the hub offers the five diagrams as a resource (%s)', async (kind) => {
   const { url } = await httpGateway({});
   const overHttp = await readDiagrams(await hubOverHttp(url, kind));
   expect(overHttp.map(({ name }) => name)).toEqual([
@@ -36,7 +36,7 @@ test.each(KINDS)('H-10: the five diagrams are a resource (%s)', async (kind) => 
   expect(await readDiagrams(await hubOverStdio({}, {}, kind))).toEqual(overHttp);
 });
 
-test('H-10: the diagrams are mermaid, line by line', async () => {
+test('H-10: each line of the diagrams is valid mermaid', async () => {
   const { url } = await httpGateway({});
   for (const { name, mermaid } of await readDiagrams(await hubOverHttp(url))) {
     const problem = mermaid.startsWith('flowchart') ? flowchartProblem(mermaid) : stateDiagramProblem(mermaid);
@@ -44,7 +44,7 @@ test('H-10: the diagrams are mermaid, line by line', async () => {
   }
 });
 
-test('H-10: the diagrams show the states that the machines have', async () => {
+test('H-10: the diagrams show the states of the state machines', async () => {
   const { url } = await httpGateway({});
   const diagrams = new Map((await readDiagrams(await hubOverHttp(url))).map(({ name, mermaid }) => [name, mermaid]));
   const statesOf = (name: string): string[] =>
@@ -56,7 +56,7 @@ test('H-10: the diagrams show the states that the machines have', async () => {
   expect(statesOf('pending_sampling_states')).toEqual(['completed', 'expired', 'pending', 'rejected']);
 });
 
-test('H-10: another resource is not found, by name', async () => {
+test('H-10: reading an unknown resource is an error that names the known one', async () => {
   const { url } = await httpGateway({});
   const hub = await hubOverHttp(url);
   await expect(hub.request('resources/read', { uri: 'emceepee://other' })).rejects.toMatchObject({

@@ -62,7 +62,7 @@ test.each(['a', 'b'])('H-12: an unknown tool of server %s is an error that names
   expect(messageOf(reply)).toContain('echo');
 });
 
-test('H-12: unknown tasks and requests say where to look', async () => {
+test('H-12: errors for unknown tasks and requests name the tool that lists them', async () => {
   const { hub } = await twoServers();
   for (const tool of ['get_task', 'get_task_result', 'cancel_task']) {
     const reply = await hub.call(tool, { task_id: 'nope' });
@@ -128,7 +128,7 @@ test('H-12: an error of a server keeps its code and data', async () => {
   expect(detailsOf(prompt)).toMatchObject({ server: 'a', error: { code: -32602 } });
 });
 
-test('H-12, X-4: a server that cannot be subscribed to says so, and nothing breaks', async () => {
+test('H-12, X-4: subscribing at a server without subscriptions is an error, and later calls work', async () => {
   const { hub } = await twoServers();
   for (let again = 0; again < 5; again += 1) {
     const reply = await hub.call('subscribe_resource', { server: 'b', uri: 'test://text' });
@@ -139,7 +139,7 @@ test('H-12, X-4: a server that cannot be subscribed to says so, and nothing brea
   expect(text).toBe('still here');
 });
 
-test('H-12: a server that is lost in a call is told apart from one that answers with an error', async () => {
+test('H-12: a server that is lost during a call has another error code than a server error', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ a: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -152,7 +152,7 @@ test('H-12: a server that is lost in a call is told apart from one that answers 
   expect(messageOf(reply)).toContain("server 'a'");
 });
 
-test('H-12: a server that is not there is an error of every tool that needs it', async () => {
+test('H-12: an unreachable server is an error of every tool that needs it', async () => {
   const { url } = await httpGateway({ away: { url: 'http://127.0.0.1:1/' } });
   const hub = await hubOverHttp(url);
   const calls: [string, Json][] = [
@@ -174,7 +174,7 @@ test('H-12: a server that is not there is an error of every tool that needs it',
   expect((await hub.call('list_servers')).body['servers']).toHaveLength(1);
 });
 
-test('H-12: a server that does not answer in time', async () => {
+test('H-12: a task that exceeds its TTL is a timeout error', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ a: { url: server.url } }, { calls: { timeoutMs: 200 } });
   const hub = await hubOverHttp(url);
@@ -196,7 +196,7 @@ test.each(KINDS)('H-12: an unknown tool or method of the hub is a JSON-RPC error
   await expect(hub.request('prompts/list')).rejects.toMatchObject(unknown);
 });
 
-test('H-12: an unknown session is HTTP 404 with its code', async () => {
+test('H-12: an unknown session gets HTTP 404 with its error code', async () => {
   const { url } = await twoServers();
   const { headers } = await rawSession(url);
   const answer = await post(url, toolCall('list_tasks'), {

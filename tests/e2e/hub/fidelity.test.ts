@@ -31,7 +31,7 @@ function withoutServerInfo(result: Json): Json {
   return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
 }
 
-test.each(KINDS)('H-3: a result arrives as the server gave it, down to keys nobody knows (%s)', async (kind) => {
+test.each(KINDS)('H-3: a result is the same as the server sent it, with unknown keys (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, kind);
@@ -45,7 +45,7 @@ test.each(KINDS)('H-3: a result arrives as the server gave it, down to keys nobo
   expect(await ask('tools/call', { name: 'rich', arguments: {} })).toEqual(richResult());
 });
 
-test('H-3: over stdio too', async () => {
+test('H-3: a result is the same as the server sent it over stdio', async () => {
   const server = owned(await startV1Http());
   const hub = await hubOfProgram({ one: { url: server.url } });
   await hub.call('list_tools');
@@ -55,7 +55,7 @@ test('H-3: over stdio too', async () => {
   expect(failed.raw).toEqual({ content: [{ type: 'text', text: 'disk on fire' }], isError: true });
 });
 
-test('H-3: from a server of the new era', async () => {
+test('H-3: a result of a modern server is the same as the server sent it', async () => {
   const server = owned(await startV2Http({ era: 'modern' }));
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -86,7 +86,7 @@ test('H-8: read_resource keeps blobs, texts, types and metadata', async () => {
   ]);
 });
 
-test('H-8: get_prompt gives the prompt as the server filled it in', async () => {
+test('H-8: get_prompt returns the prompt with its arguments filled in', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);

@@ -18,7 +18,7 @@ async function list(hub: HubClient, tool: string, key: string, args: Json = {}):
   return body[key] as Json[];
 }
 
-test('H-8: lists follow all pages, of all servers', async () => {
+test('H-8: lists contain all pages of all servers', async () => {
   const hub = await twoServers();
   const names = (items: Json[], server: string): unknown[] =>
     items.filter((item) => item['server'] === server).map((item) => item['name']);
@@ -84,7 +84,7 @@ test('H-8: list_tools filters by server and by pattern', async () => {
   expect(await named({ pattern: 'no such tool' })).toEqual([]);
 });
 
-test('H-8, S-2: a server that is away does not hide the others', async () => {
+test('H-8, S-2: an unreachable server does not hide the lists of others', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ here: { url: server.url }, away: { url: 'http://127.0.0.1:1/' } });
   const hub = await hubOverHttp(url);

@@ -43,7 +43,7 @@ async function logs(hub: HubClient, args: Json = {}): Promise<Json[]> {
   return (await hub.call('get_logs', args)).body['logs'] as Json[];
 }
 
-test.each(KINDS)('E-3: a notification that came as an event does not come again (%s)', async (kind) => {
+test.each(KINDS)('E-3: get_notifications does not repeat a notification that came as an event (%s)', async (kind) => {
   const { hub } = await setup(kind);
   const { events } = await notify(hub, 'one', 2);
   expect(events.map(({ type, server }) => `${type} ${server}`)).toEqual(['notification one', 'notification one']);
@@ -57,7 +57,7 @@ test.each(KINDS)('E-3: a notification that came as an event does not come again 
   expect(again[0]).toHaveProperty('timestamp');
 });
 
-test.each(KINDS)('E-3: one that get_notifications gave does not come as an event (%s)', async (kind) => {
+test.each(KINDS)('E-3: a notification that get_notifications returned does not come as an event (%s)', async (kind) => {
   const { hub, session, one, two } = await setup(kind);
   await heard(one, session, 'one');
   await heard(two, session, 'two');
@@ -76,7 +76,7 @@ test.each(KINDS)('E-3: one that get_notifications gave does not come as an event
   expect(uris(ring)).toEqual(uris(own));
 });
 
-test('E-3: logs come only on request, with filters', async () => {
+test('E-3: logs are returned only by get_logs, with filters', async () => {
   const { hub } = await setup();
   const replies = [
     await log(hub, 'one', 'debug', 2),
@@ -104,7 +104,7 @@ test('E-3: logs come only on request, with filters', async () => {
   expect(await logs(hub)).toHaveLength(6);
 });
 
-test('E-3, B-4: what a child writes to standard error is a log with that source', async () => {
+test('E-3, B-4: standard error of a command server appears as logs with the source stderr', async () => {
   const { url } = await httpGateway({ child: v1Stdio() });
   const hub = await hubOverHttp(url);
   await hub.call('execute_tool', { server: 'child', tool: 'stderr', args: { bytes: 10 } });
@@ -117,7 +117,7 @@ test('E-3, B-4: what a child writes to standard error is a log with that source'
   expect(await logs(hub, { source: 'protocol' })).toHaveLength(1);
 });
 
-test('E-3, H-7: a log never wakes await_activity, a notification does', async () => {
+test('E-3, H-7: await_activity wakes for a notification and not for a log', async () => {
   const { hub, session, one } = await setup();
   await heard(one, session, 'one');
   await hub.call('get_notifications');

@@ -49,31 +49,34 @@ async function withQuestions(kind: ClientKind): Promise<{ hub: HubClient; gatewa
   return { hub, gateway };
 }
 
-test.each(KINDS)('H-5, E-1: every reply, errors too, ends with the events and what waits (%s)', async (kind) => {
-  const { hub, gateway } = await withQuestions(kind);
-  const [session] = gateway.gateway.sessions;
-  expect(Object.keys(CALLS).toSorted()).toEqual(HUB_TOOLS.map(({ name }) => name).toSorted());
-  for (const [tool, args] of Object.entries(CALLS)) {
-    session?.events.add('server_added', 'mark', { before: tool });
-    const reply = await hub.call(tool, args);
-    expect(reply.isError, `${tool}: ${reply.text}`).toBe(FAILING.has(tool));
-    const last = JSON.parse(String(reply.raw.content.at(-1)?.['text'])) as Json;
-    expect(Object.keys(last), tool).toEqual(['pending_client_action']);
-    expect(reply.elicitations.map(({ message }) => message)).toEqual(['Who is it?']);
-    expect(reply.samplings).toHaveLength(1);
-    if (tool === 'await_activity') {
-      // Its own body tells the events.
-      expect(reply.events).toEqual([]);
-      expect(JSON.stringify(reply.body['events'])).toContain('"before":"await_activity"');
-      continue;
+test.each(KINDS)(
+  'H-5, E-1: every reply, also an error, ends with events and pending_client_action (%s)',
+  async (kind) => {
+    const { hub, gateway } = await withQuestions(kind);
+    const [session] = gateway.gateway.sessions;
+    expect(Object.keys(CALLS).toSorted()).toEqual(HUB_TOOLS.map(({ name }) => name).toSorted());
+    for (const [tool, args] of Object.entries(CALLS)) {
+      session?.events.add('server_added', 'mark', { before: tool });
+      const reply = await hub.call(tool, args);
+      expect(reply.isError, `${tool}: ${reply.text}`).toBe(FAILING.has(tool));
+      const last = JSON.parse(String(reply.raw.content.at(-1)?.['text'])) as Json;
+      expect(Object.keys(last), tool).toEqual(['pending_client_action']);
+      expect(reply.elicitations.map(({ message }) => message)).toEqual(['Who is it?']);
+      expect(reply.samplings).toHaveLength(1);
+      if (tool === 'await_activity') {
+        // Its own body tells the events.
+        expect(reply.events).toEqual([]);
+        expect(JSON.stringify(reply.body['events'])).toContain('"before":"await_activity"');
+        continue;
+      }
+      const before = JSON.parse(String(reply.raw.content.at(-2)?.['text'])) as Json;
+      expect(Object.keys(before), tool).toEqual(['events_since_last_response']);
+      expect(reply.events.map(({ data }) => data)).toContainEqual({ before: tool });
     }
-    const before = JSON.parse(String(reply.raw.content.at(-2)?.['text'])) as Json;
-    expect(Object.keys(before), tool).toEqual(['events_since_last_response']);
-    expect(reply.events.map(({ data }) => data)).toContainEqual({ before: tool });
-  }
-});
+  },
+);
 
-test('H-5: what waits says enough to answer it', async () => {
+test('H-5: pending_client_action contains everything needed to answer', async () => {
   const { hub } = await withQuestions('v1');
   const { task_id: urlTask } = (
     await hub.call('execute_tool', { server: 'one', tool: 'ask_url', args: { url: 'https://example.com/sign-in' } })
@@ -119,7 +122,7 @@ test('H-5: what waits says enough to answer it', async () => {
   expect(JSON.parse(sampled.text)).toMatchObject({ model: 'm', content: { type: 'text', text: 'hi' } });
 });
 
-test.each(KINDS)('H-4, H-5: nothing is added when there is nothing to tell (%s)', async (kind) => {
+test.each(KINDS)('H-4, H-5: a reply without events and questions has no extra blocks (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, kind);
@@ -129,7 +132,7 @@ test.each(KINDS)('H-4, H-5: nothing is added when there is nothing to tell (%s)'
 });
 
 test.each(KINDS)(
-  'H-5, E-1: a result with structuredContent takes no events along: some clients show nothing else of it (%s)',
+  'H-5, E-1: a result with structuredContent carries no events, because some clients show only that (%s)',
   async (kind) => {
     const server = owned(await startV1Http());
     const { url, gateway } = await httpGateway({ one: { url: server.url } });
@@ -159,7 +162,7 @@ test.each(KINDS)(
   },
 );
 
-test('H-5: what waits for the client stands beside structuredContent, too', async () => {
+test('H-5: pending_client_action is added to a result with structuredContent', async () => {
   const { hub } = await withQuestions('v1');
   const { elicitations, raw } = await hub.call('execute_tool', { server: 'one', tool: 'rich' });
   expect(raw['structuredContent']).toBeDefined();

@@ -4,7 +4,7 @@ import { toolCosts, totalCost } from '../../../scripts/tool-costs.ts';
 /** What `npm run tokens` printed when it was last looked at, and a tenth more. */
 const BUDGET = { bytes: 11_800, tokens: 2960 };
 
-test('H-11: tools/list stays within its budget', () => {
+test('H-11: tools/list stays within its size and token budget', () => {
   const costs = toolCosts();
   expect(costs).toHaveLength(24);
   const { bytes, tokens } = totalCost(costs);
@@ -12,7 +12,7 @@ test('H-11: tools/list stays within its budget', () => {
   expect(tokens).toBeLessThan(BUDGET.tokens);
 });
 
-test('H-11: no tool costs more than a tenth of the whole', () => {
+test('H-11: no tool uses more than a tenth of the tokens', () => {
   const costs = toolCosts();
   const { tokens } = totalCost(costs);
   expect(costs.filter((each) => each.tokens > tokens / 10)).toEqual([]);

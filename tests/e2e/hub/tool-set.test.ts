@@ -24,7 +24,7 @@ async function toolsOf(hub: HubClient): Promise<ListedTool[]> {
   return tools as ListedTool[];
 }
 
-test('H-1: the 24 tools, the same for every client over stdio and HTTP', async () => {
+test('H-1: every client gets the same 24 tools over stdio and HTTP', async () => {
   const { url } = await httpGateway({});
   const lists = [];
   for (const kind of KINDS) {
@@ -36,7 +36,7 @@ test('H-1: the 24 tools, the same for every client over stdio and HTTP', async (
   for (const other of others) expect(other).toEqual(first);
 });
 
-test('H-2: every parameter is snake_case, and the ones of the seed are there', async () => {
+test('H-2: every parameter is snake_case, and the required ones exist', async () => {
   const { url } = await httpGateway({});
   const tools = await toolsOf(await hubOverHttp(url));
   const parameters = (name: string): string[] =>
@@ -62,14 +62,14 @@ test.each([
   [{ calls: { timeoutMs: 7000 } }, 7000],
   // No client may wait for longer than this in one request.
   [{ limits: { waitMs: 3000 } }, 3000],
-])('H-3, H-11: with %j, execute_tool says that it waits %i ms', async (settings, ms) => {
+])('H-3, H-11: with %j, execute_tool has a default timeout of %i ms', async (settings, ms) => {
   const { url } = await httpGateway({}, settings);
   const tools = await toolsOf(await hubOverHttp(url));
   const { timeout_ms } = tools.find(({ name }) => name === 'execute_tool')?.inputSchema.properties ?? {};
   expect(timeout_ms).toMatchObject({ type: 'integer', default: ms });
 });
 
-test('H-11: the annotations say which tools only read and which may destroy', async () => {
+test('H-11: annotations mark the tools that only read and those that are destructive', async () => {
   const { url } = await httpGateway({});
   const tools = await toolsOf(await hubOverHttp(url));
   const having = (hint: string): string[] =>

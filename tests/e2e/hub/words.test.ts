@@ -4,7 +4,7 @@ import { httpGateway } from '../../support/gateway.ts';
 import { hubOverHttp, type Json } from '../../support/hub.ts';
 import { v1Stdio } from '../../support/servers.ts';
 
-test('H-12: of a server that cannot be reached the fix is told', async () => {
+test('H-12: the error for an unreachable server contains a fix', async () => {
   const { url } = await httpGateway({
     missing: { command: 'no-such-program' },
     away: { url: 'http://127.0.0.1:1/mcp' },
@@ -40,14 +40,14 @@ test.each<[tool: string, args: Json, says: string]>([
     `'action': expected "accept", "decline" or "cancel", got "yes"`,
   ],
   ['respond_to_elicitation', { request_id: 'x' }, "'action' is missing"],
-])('H-12, X-4: wrong arguments of %s %j are put right', async (tool, args, says) => {
+])('H-12, X-4: the error for wrong arguments of %s %j suggests the right ones', async (tool, args, says) => {
   const { url } = await httpGateway({});
   const reply = await (await hubOverHttp(url)).call(tool, args);
   expect(reply.code).toBe('TOOL_ERR_INVALID_ARGUMENT');
   expect((reply.body['error'] as Json)['message']).toContain(says);
 });
 
-test('H-12: an unknown tool: the one that was meant comes first', async () => {
+test('H-12: the error for an unknown tool suggests the closest name first', async () => {
   const { url } = await httpGateway({ one: v1Stdio() });
   const hub = await hubOverHttp(url);
   await expect(hub.call('exec_tool')).rejects.toThrow(
