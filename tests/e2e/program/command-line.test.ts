@@ -34,7 +34,7 @@ const WRONG_LINES: [args: string[], about: string][] = [
   [['serve', '--port'], '--port'],
 ];
 
-test.each(WRONG_LINES)('X-4: a wrong command line %j exits with 2 and says why', async (args, about) => {
+test.each(WRONG_LINES)('X-4: a wrong command line %j exits with 2 and a message', async (args, about) => {
   const { code, stdout, stderr } = await runCommand(args);
   expect(code).toBe(2);
   expect(stdout).toBe('');
@@ -70,7 +70,7 @@ const WRONG_FILES: [text: string, about: RegExp][] = [
   ['[]', /meanwhile\.json/],
 ];
 
-test.each(WRONG_FILES)('X-4: a config file with a mistake exits with 2 and says where: %s', async (text, about) => {
+test.each(WRONG_FILES)('X-4: a config file with a mistake exits with 2 and its location: %s', async (text, about) => {
   const cwd = await temporaryFolder();
   await writeFile(join(cwd, 'meanwhile.json'), text);
   for (const command of ['serve', 'stdio']) {
@@ -81,13 +81,13 @@ test.each(WRONG_FILES)('X-4: a config file with a mistake exits with 2 and says 
   }
 });
 
-test('X-1: listening on all addresses without tokens exits with the fix', async () => {
+test('X-1: listening on all addresses without tokens exits with an error that names the fix', async () => {
   const { code, stderr } = await runCommand(['serve', '--host', '0.0.0.0', '--port', '0', '--store', ':memory:']);
   expect(code).not.toBe(0);
   expect(stderr).toContain('meanwhile.auth.tokens');
 });
 
-test('X-4: a port in use exits with 1 and names the flag', async () => {
+test('X-4: a port in use exits with 1 and an error that names the flag', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   defer(async () => void taken.close());
   await new Promise((resolve) => {
@@ -99,7 +99,7 @@ test('X-4: a port in use exits with 1 and names the flag', async () => {
   expect(stderr).toContain(`port ${port} on 127.0.0.1 is in use; choose another with --port`);
 });
 
-test('P-4: a store that is not ours, or newer than us, exits with 1 and the fix, and is not touched', async () => {
+test('P-4: a foreign or newer store exits with 1 and a fix, and stays unchanged', async () => {
   const folder = await temporaryFolder();
   const text = join(folder, 'notes.txt');
   await writeFile(text, 'not a database');

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../support/gateway.ts';
 import { runCommand } from '../../support/command.ts';
 import { v1Stdio } from '../../support/servers.ts';
 
-test('C-3, B-1: a config file as editors write it is read, with comments and last commas', async () => {
+test('C-3, B-1: a config file may have comments and trailing commas', async () => {
   const cwd = await temporaryFolder();
   const { command, args } = v1Stdio();
   await writeFile(
@@ -28,13 +28,13 @@ test('C-3, B-1: a config file as editors write it is read, with comments and las
 test.each([
   ['{"topic": "tea",}', "--args: not valid JSON at character 16: a comma before '}': remove it"],
   ['{"topic": "tea"} // why', '--args: not valid JSON at character 18: a comment, which JSON does not have: remove it'],
-])('C-3, X-4: arguments stay plain JSON, and the message names what is not: %s', async (text, message) => {
+])('C-3, X-4: --args must be plain JSON, and the error names the violation: %s', async (text, message) => {
   const { code, stderr } = await runCommand(['call', 'demo', 'slow_report', '--args', text]);
   expect(code).toBe(2);
   expect(stderr).toContain(message);
 });
 
-test('C-3: a whole command line in "command" is told with the fix', async () => {
+test('C-3: a whole command line in "command" is an error that shows the fix', async () => {
   const cwd = await temporaryFolder();
   const entry = { command: 'node -y some-server --token hunter2' };
   await writeFile(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers: { a: entry } }));
@@ -49,7 +49,7 @@ test('C-3: a whole command line in "command" is told with the fix', async () => 
   }
 });
 
-test('C-3: where the program is not there either, the fix of doctor shows the split', async () => {
+test('C-3: doctor shows the split of a command line in "command" for a missing program', async () => {
   const cwd = await temporaryFolder();
   const entry = { command: 'no-such-program -y some-server' };
   await writeFile(join(cwd, 'mcp.json'), JSON.stringify({ mcpServers: { a: entry } }));

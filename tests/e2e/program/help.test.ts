@@ -10,14 +10,14 @@ const COMMANDS = PUBLIC_COMMANDS;
 
 const longest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
 
-test('L-3: meanwhile --help fits on one screen, and names every command', async () => {
+test('L-3: meanwhile --help fits on one screen and names every command', async () => {
   const { code, stdout } = await runProgram(['--help']);
   expect(code).toBe(0);
   expect(stdout.split('\n').length).toBeLessThan(24);
   for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^ {2}(?:\\w+, )*${command}[ ,]`, 'm'));
 });
 
-test('L-3: in a pipe help is at most 80 columns wide', async () => {
+test('L-3: in a pipe help lines have at most 80 columns', async () => {
   const program = await runProgram(['--help']);
   expect(longest(program.stdout)).toBeLessThanOrEqual(80);
   for (const command of COMMANDS) {
@@ -26,7 +26,7 @@ test('L-3: in a pipe help is at most 80 columns wide', async () => {
   }
 });
 
-test('L-3: every command has usage, examples and exit codes, and tells the version', async () => {
+test('L-3: every command has usage, examples and exit codes, and prints the version', async () => {
   for (const command of COMMANDS) {
     const { code, stdout } = await runCommand([command, '--help']);
     expect(code).toBe(0);
@@ -37,7 +37,7 @@ test('L-3: every command has usage, examples and exit codes, and tells the versi
   }
 });
 
-test.each([40, 60, 120])('L-3: on a terminal of %i columns help is broken between words', async (columns) => {
+test.each([40, 60, 120])('L-3: on a terminal of %i columns help wraps between words', async (columns) => {
   const terminal = await programInTerminal(['call', '--help'], { columns, rows: 50 });
   const { screen } = await terminal.ended();
   // The same words in the same order, none of them cut.
@@ -46,7 +46,7 @@ test.each([40, 60, 120])('L-3: on a terminal of %i columns help is broken betwee
   expect(longest(screen)).toBeLessThanOrEqual(Math.min(columns, 100));
 });
 
-test('L-3: exit codes are in the help of each client command, and a topic of their own', async () => {
+test('L-3: help lists exit codes for each client command and as a topic', async () => {
   const { code, stdout } = await runProgram(['help', 'exit-codes']);
   expect(code).toBe(0);
   for (const exit of [0, 1, 2, 3, 4, 5, 6, 130]) expect(stdout).toMatch(new RegExp(`^ +${exit} {2}\\S`, 'm'));

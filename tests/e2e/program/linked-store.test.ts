@@ -40,7 +40,7 @@ const LINKS: Link[] = [
   },
 ];
 
-test.each(LINKS)('P-1, P-2: a second gateway that comes by a link $what is refused as well', async ({ make }) => {
+test.each(LINKS)('P-1, P-2: a second gateway that opens the store by a link $what is refused', async ({ make }) => {
   const server = owned(await startV1Http());
   const config = await configFile({ one: { url: server.url } });
   const [store, link] = await make(await temporaryFolder());
@@ -57,7 +57,7 @@ test.each(LINKS)('P-1, P-2: a second gateway that comes by a link $what is refus
   expect((await hub.call('get_task', { task_id: id })).body['task']).toMatchObject({ status: 'working' });
 });
 
-test.each(LINKS)('P-1: nor is a store pruned by a link $what while a gateway has it', async ({ make }) => {
+test.each(LINKS)('P-1: store prune by a link $what is refused while a gateway uses the store', async ({ make }) => {
   const [store, link] = await make(await temporaryFolder());
   const first = await serveProgram(['--port', '0', '--store', store]);
   const pruned = await runProgram(['store', 'prune', '--store', link]);

@@ -21,7 +21,7 @@ async function stdio(args: string[]): Promise<Program> {
   return program;
 }
 
-test('X-4: control characters and bidi marks of a server are escaped in the log, and JSON stays the same document', async () => {
+test('X-4: control and bidi characters of a server are escaped in the JSON log', async () => {
   const config = await configFile({ spiteful: SPITEFUL });
   const program = await stdio(['--config', config]);
   await expect.poll(() => program.stderr.join('\n'), { timeout: 15_000 }).toContain('esrever');
@@ -34,7 +34,7 @@ test('X-4: control characters and bidi marks of a server are escaped in the log,
   expect(program.stderr.join('\n')).not.toMatch(RAW);
 });
 
-test('X-4, O-1: so they are in the text format, and each entry is one line', async () => {
+test('X-4, O-1: control and bidi characters of a server are escaped in the text log, one line per entry', async () => {
   const config = await configFile({ spiteful: SPITEFUL }, { logFormat: 'text' });
   const program = await stdio(['--config', config]);
   await expect.poll(() => program.stderr.join('\n'), { timeout: 15_000 }).toContain('esrever');
@@ -42,7 +42,7 @@ test('X-4, O-1: so they are in the text format, and each entry is one line', asy
   for (const line of program.stderr) expect(line).toMatch(/^\d\d:\d\d:\d\d (?:warn|error) +[a-z ]+ {2}\w+=/);
 });
 
-test('O-1: on stdio only warnings and errors are logged, unless a level is given', async () => {
+test('O-1: on stdio only warnings and errors are logged by default', async () => {
   const config = await configFile({});
   const quiet = await stdio(['--config', config]);
   await expect.poll(() => quiet.stdout.length, { timeout: 15_000 }).toBe(2);
@@ -56,7 +56,7 @@ test('O-1: on stdio only warnings and errors are logged, unless a level is given
   await logged(byFlag, 'listening');
 });
 
-test('O-1: --log-format chooses between JSON and text, whatever standard error is', async () => {
+test('O-1: --log-format selects JSON or text, on a terminal and in a pipe', async () => {
   const flags = ['serve', '--port', '0', '--store', ':memory:'];
   const text = await startProgram([...flags, '--log-format', 'text']);
   await expect
@@ -71,7 +71,7 @@ test('O-1: --log-format chooses between JSON and text, whatever standard error i
   await expect.poll(() => variable.stderr.join('\n'), { timeout: 15_000 }).toContain('listening  url=http');
 });
 
-test('O-1: on a terminal the log is text with coloured levels, and in a pipe it is JSON', async () => {
+test('O-1: by default the log is coloured text on a terminal and JSON in a pipe', async () => {
   const config = await configFile({});
   const terminal = await programInTerminal(['serve', '--config', config]);
   const screen = await terminal.shows(/^\d\d:\d\d:\d\d info +listening {2}url=http:\/\/127\.0\.0\.1:\d+\/mcp$/m);

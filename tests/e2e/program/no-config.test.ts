@@ -38,7 +38,7 @@ test('C-3: commands use the meanwhile.json of the current folder', async () => {
   expect(examined.stdout).toContain('✓ files');
 });
 
-test('C-3: a file that is named wins over the one in the folder', async () => {
+test('C-3: --config and MEANWHILE_CONFIG win over the file in the folder', async () => {
   const cwd = await folderWithFile();
   await writeFile(join(cwd, 'other.json'), JSON.stringify({ mcpServers: { other: v1Stdio() } }));
   expect((await runCommand(['tools', 'other', '--config', 'other.json'], { cwd })).code).toBe(0);
@@ -46,7 +46,7 @@ test('C-3: a file that is named wins over the one in the folder', async () => {
   expect((await runCommand(['tools', 'files', '--config', 'other.json'], { cwd })).code).toBe(2);
 });
 
-test('X-4: a mistake in the file of the folder says why that file is read', async () => {
+test('X-4: the error for a mistake in the folder’s file says why that file is read', async () => {
   for (const args of [['tools', 'files'], ['doctor'], ['serve'], ['store']]) {
     const { code, stderr } = await runCommand(args, { cwd: await folderWithFile('{"mcpServers": []}') });
     expect(code).toBe(2);
@@ -61,13 +61,13 @@ test('X-4: a mistake in the file of the folder says why that file is read', asyn
   expect((await runCommand(['tools', `${command} ${args[0]}`], { cwd })).code).toBe(0);
 });
 
-test('C-3: a folder of that name is no config file', async () => {
+test('C-3: a folder named meanwhile.json is ignored', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, 'meanwhile.json'));
   expect((await runCommand(['tools', 'demo'], { cwd })).code).toBe(0);
 });
 
-test('O-1: serve uses the file of the folder and logs which one; stdio does not use it, and says so', async () => {
+test('O-1: serve uses and logs the file of the folder, and stdio ignores it with a message', async () => {
   const cwd = await folderWithFile();
   const program = await serveProgram([], { cwd });
   expect(await logged(program, 'config_file')).toMatchObject({
@@ -85,7 +85,7 @@ test('O-1: serve uses the file of the folder and logs which one; stdio does not 
   });
 });
 
-test('C-3: without any file there is the demo server, and the way to a file is named', async () => {
+test('C-3: without a config file there is the demo server, and messages say how to create a file', async () => {
   const unknown = await runCommand(['tools', 'files']);
   expect(unknown.stderr).toContain(`there is no config file, and without one only demo; ${NONE}`);
   const examined = await runCommand(['doctor', '--json']);

@@ -29,7 +29,7 @@ const NEEDED = packageJson.engines.node.replace('>=', '');
 const [MAJOR, MINOR] = NEEDED.split('.').map(Number) as [number, number];
 
 test.each(['--version', '--help', 'serve', 'stdio', 'doctor', 'call demo x --json', 'nonsense'])(
-  'C-3, O-1: a Node that is too old is told before anything else, with what to do: %s',
+  'C-3, O-1: an old Node version is an error before anything else: %s',
   async (line) => {
     const { code, stdout, stderr } = await runProgram(line.split(' '), await looksLike('18.20.8'));
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -46,7 +46,7 @@ test.each([
   [`${MAJOR}.${MINOR}.0`, false],
   [`${MAJOR}.${MINOR + 1}.0-nightly`, false],
   [`${MAJOR + 2}.0.0`, false],
-])('C-3: whether Node %s is too old: %s', async (version, tooOld) => {
+])('C-3: Node %s is refused as too old: %s', async (version, tooOld) => {
   const { code, stderr } = await runProgram(['--version'], await looksLike(version));
   expect(stderr.includes('or newer')).toBe(tooOld);
   // What is let through goes on, and fails here at the first import: nothing was linked before.

@@ -31,7 +31,7 @@ function expectLogLine(line: LogLine): void {
   });
 }
 
-test('O-1: standard error is one JSON object a line, with the events of the seed, and standard output is empty', async () => {
+test('O-1: serve logs one JSON object per line to standard error, and standard output stays empty', async () => {
   const config = await configFile(
     { child: v1Stdio() },
     { logLevel: 'debug', servers: { reconnect: { firstMs: 50, maxMs: 50 } } },
@@ -60,7 +60,7 @@ test('O-1: standard error is one JSON object a line, with the events of the seed
   expect(program.stdout).toEqual([]);
 });
 
-test('O-1: on stdio standard output carries the protocol and nothing else', async () => {
+test('O-1: on stdio standard output contains only protocol messages', async () => {
   const server = owned(await startV1Http());
   const config = await configFile({ one: { url: server.url }, child: v1Stdio() }, { logLevel: 'debug' });
   const program = await startProgram(['stdio', '--config', config]);
@@ -80,7 +80,7 @@ test('O-1: on stdio standard output carries the protocol and nothing else', asyn
   expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['listening', 'session_created', 'stopping']));
 });
 
-test('O-1: the level filters', async () => {
+test('O-1: the log level filters entries', async () => {
   const config = await configFile({ away: { url: 'http://127.0.0.1:1/' } }, { logLevel: 'warn' });
   const program = await startProgram(['stdio', '--config', config]);
   program.child.stdin.write(`${JSON.stringify(INITIALIZE)}\n`);
@@ -95,7 +95,7 @@ test('O-1: the level filters', async () => {
   expect(silent.stderr).toEqual([]);
 });
 
-test('O-2: health and readiness answer without a token, whatever name they are asked under', async () => {
+test('O-2: health and readiness answer without a token, for any Host header', async () => {
   const config = await configFile({}, { auth: { tokens: { alice: 'a-token-nobody-knows' } } });
   const program = await serveProgram(['--config', config]);
   const { origin } = new URL(program.url);

@@ -17,7 +17,7 @@ async function folderWithFile(): Promise<string> {
   return cwd;
 }
 
-test('O-1, W-1: on a terminal serve prints a banner: hub, servers, console, config file and store; standard output stays empty', async () => {
+test('O-1, W-1: on a terminal serve prints a banner to standard error', async () => {
   const cwd = await folderWithFile();
   const terminal = await programInTerminal(['serve'], { cwd, redirect: '> out' });
   const screen = await terminal.shows('Ctrl-C stops');
@@ -34,7 +34,7 @@ test('O-1, W-1: on a terminal serve prints a banner: hub, servers, console, conf
   expect(await readFile(join(cwd, 'out'), 'utf8')).toBe('');
 });
 
-test('O-1: the banner says which file was named, and where the store is by default', async () => {
+test('O-1: the banner shows the config file and the default store', async () => {
   const cwd = await folderWithFile();
   const home = await temporaryFolder();
   await mkdir(join(cwd, 'sub'));
@@ -49,7 +49,7 @@ test('O-1: the banner says which file was named, and where the store is by defau
   expect((await terminal.ended()).code).toBe(0);
 });
 
-test('O-1: without a config file the banner names the demo server, and how to write a file', async () => {
+test('O-1: without a config file the banner shows the demo server and how to create a file', async () => {
   const terminal = await programInTerminal(['serve', '--port', '0', '--store', ':memory:'], { columns: 60 });
   const screen = await terminal.shows('Ctrl-C stops');
   expect(screen).toMatch(/^ {2}Servers {2}demo {2}http:\/\/127\.0\.0\.1:\d+\/mcp\/demo$/m);
@@ -58,7 +58,7 @@ test('O-1: without a config file the banner names the demo server, and how to wr
   expect((await terminal.ended()).code).toBe(0);
 });
 
-test('O-1: who wants silence has it on a terminal too, and without a terminal there is nothing but the log', async () => {
+test('O-1: --log-level silent prints no banner, and without a terminal only the log is printed', async () => {
   const port = String(portToReturnTo());
   const silent = await programInTerminal(['serve', '--port', port, '--store', ':memory:', '--log-level', 'silent']);
   await vi.waitFor(
@@ -73,7 +73,7 @@ test('O-1: who wants silence has it on a terminal too, and without a terminal th
   expect(logLines(piped).map(({ event }) => event)).toContain('stopping');
 });
 
-test('L-3: meanwhile alone on a terminal shows which config file there is, and help, and ends', async () => {
+test('L-3: meanwhile without arguments on a terminal shows the config file and help, and exits', async () => {
   const here = await programInTerminal([], { cwd: await folderWithFile() });
   const { code, screen } = await here.ended();
   expect(code).toBe(0);
@@ -86,7 +86,7 @@ test('L-3: meanwhile alone on a terminal shows which config file there is, and h
   expect((await elsewhere.ended()).screen).toContain('Config: none');
 });
 
-test('O-1: with a pipe on either side meanwhile alone is the gateway on stdio', async () => {
+test('O-1: meanwhile without arguments runs the gateway on stdio if input or output is a pipe', async () => {
   const piped = await programInTerminal(['--store', ':memory:'], { redirect: '< /dev/null' });
   expect((await piped.ended()).screen).not.toContain('Usage:');
   const read = await programInTerminal(['--store', ':memory:'], { redirect: '| cat' });

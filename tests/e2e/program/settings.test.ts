@@ -14,7 +14,7 @@ const exists = (file: string): Promise<boolean> =>
     () => false,
   );
 
-test('O-1: serve says in one JSON line where it listens', async () => {
+test('O-1: serve logs its address in one JSON line', async () => {
   const config = await configFile({});
   const program = await serveProgram(['--config', config]);
   const lines = logLines(program).filter(({ event }) => event === 'listening');
@@ -30,7 +30,7 @@ test('O-1: serve says in one JSON line where it listens', async () => {
   expect((await hub.call('list_servers')).body).toEqual({ servers: [] });
 });
 
-test('O-1: a flag beats the environment, which beats the file: port and host', async () => {
+test('O-1: a flag overrides the environment, which overrides the file: port and host', async () => {
   const [inFile, inEnv, inFlag] = [await freePort(), await freePort(), await freePort()];
   const config = await configFile({}, { port: inFile, host: 'localhost' });
   const env = { MEANWHILE_PORT: String(inEnv), MEANWHILE_HOST: '127.0.0.2' };
@@ -43,7 +43,7 @@ test('O-1: a flag beats the environment, which beats the file: port and host', a
   expect(addresses.slice(1)).toEqual([`http://127.0.0.2:${inEnv}/mcp`, `http://127.0.0.3:${inFlag}/mcp`]);
 });
 
-test('P-1: a flag beats the environment, which beats the file: store', async () => {
+test('P-1: a flag overrides the environment, which overrides the file: store', async () => {
   const folder = await temporaryFolder();
   const [file, env, flag] = ['file.db', 'env.db', 'flag.db'].map((name) => join(folder, name)) as [
     string,
@@ -62,14 +62,14 @@ test('P-1: a flag beats the environment, which beats the file: store', async () 
   expect(await found()).toEqual([true, true, true]);
 });
 
-test('P-1: without a word the store is in the data folder of the user, for nobody else to read', async () => {
+test('P-1: by default the store is in the data folder of the user, with mode 600', async () => {
   const home = await temporaryFolder();
   await serveProgram(['--port', '0'], { env: { HOME: home, XDG_DATA_HOME: join(home, 'data') } });
   const { mode } = await stat(join(home, 'data', 'meanwhile', 'meanwhile.db'));
   expect((mode & 0o777).toString(8)).toBe('600');
 });
 
-test('O-1: a flag beats the environment, which beats the file: log level', async () => {
+test('O-1: a flag overrides the environment, which overrides the file: log level', async () => {
   const { url } = owned(await startV1Http());
   const config = await configFile({ echo: { url } }, { logLevel: 'silent' });
   const levels = async (args: string[], env: Record<string, string>): Promise<Set<string>> => {
@@ -86,7 +86,7 @@ test('O-1: a flag beats the environment, which beats the file: log level', async
   expect(await levels([], { MEANWHILE_LOG_LEVEL: 'info' })).toEqual(new Set(['info']));
 });
 
-test('B-1: variables of the environment are filled in', async () => {
+test('B-1: environment variables in the config file are replaced', async () => {
   const config = await configFile({ there: { url: 'http://127.0.0.1:1/${WHERE}' } });
   const program = await serveProgram(['--config', config], { env: { WHERE: 'here' } });
   const hub = await hubOverHttp(program.url);

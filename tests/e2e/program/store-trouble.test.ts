@@ -15,7 +15,7 @@ function otherConnection(store: string): Database.Database {
   return db;
 }
 
-test('P-3: as long as a task cannot be written its id is not told', async () => {
+test('P-3: a task id is not returned until the task is written', async () => {
   const server = owned(await startV1Http());
   const store = join(await temporaryFolder(), 'store.db');
   const program = await serveProgram(['--config', await configFile({ one: { url: server.url } }, { store })]);
@@ -40,7 +40,7 @@ test('P-3: as long as a task cannot be written its id is not told', async () => 
   expect(other.prepare('SELECT id FROM tasks').all()).toEqual([{ id }]);
 });
 
-test('P-3, O-2: a store that fails is said, nothing is told that is not kept, and it recovers', async () => {
+test('P-3, O-2: a failing store is reported, unstored tasks are not returned, and the store recovers', async () => {
   const server = owned(await startV1Http());
   const store = join(await temporaryFolder(), 'store.db');
   const gateway = await httpGateway({ one: { url: server.url } }, { store });

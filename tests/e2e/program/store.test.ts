@@ -22,7 +22,7 @@ async function setup(settings: SettingsInput = {}): Promise<Setup> {
   return { server, store, config, program: await serveProgram(['--config', config]) };
 }
 
-test('P-3: a task is on disk before its id is told, a question before it is shown', async () => {
+test('P-3: a task is stored before its id is returned, and a question before it is shown', async () => {
   const { store, program } = await setup();
   const hub = await hubOverHttp(program.url);
   for (let round = 0; round < 5; round += 1) {
@@ -39,7 +39,7 @@ test('P-3: a task is on disk before its id is told, a question before it is show
   expect(rows(store, 'questions').map(({ id }) => id)).toEqual([asked.elicitations[0]?.requestId]);
 });
 
-test('P-1, P-3: sessions, tasks, results, open questions, undelivered events and added servers are in the file', async () => {
+test('P-1, P-3: the store contains sessions, tasks, results, questions, undelivered events and servers', async () => {
   const { server, store, program } = await setup();
   const other = owned(await startV1Http());
   const hub = await hubOverHttp(program.url);
@@ -105,7 +105,7 @@ test('P-1, P-3: sessions, tasks, results, open questions, undelivered events and
   expect(rows(store, 'questions')).toEqual([]);
 });
 
-test('P-1, H-4: a fast call writes nothing but the history', async () => {
+test('P-1, H-4: a fast call writes only the history', async () => {
   const { store, program } = await setup({ history: { keepMs: 0 } });
   const hub = await hubOverHttp(program.url);
   await hub.call('list_tools');
@@ -122,7 +122,7 @@ test('P-1, H-4: a fast call writes nothing but the history', async () => {
   expect(db.pragma('data_version')).not.toEqual(before);
 });
 
-test('P-1, S-3: added servers are there again after a restart, removed ones are not', async () => {
+test('P-1, S-3: after a restart added servers are configured, and removed ones are not', async () => {
   const { config, program } = await setup();
   const [two, three] = [owned(await startV1Http()), owned(await startV1Http())];
   const hub = await hubOverHttp(program.url);
@@ -139,7 +139,7 @@ test('P-1, S-3: added servers are there again after a restart, removed ones are 
   expect(text).toBe('back');
 });
 
-test('P-1: a second gateway on the same file says who has it, and stops', async () => {
+test('P-1: a second gateway on the same file exits with the process id of the first', async () => {
   const { config, store, program } = await setup();
   const second = await runProgram(['serve', '--config', config]);
   expect(second.code).toBe(1);

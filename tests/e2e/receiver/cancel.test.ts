@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { awaitActivity, eventsUntil, has } from '../flows/watch.ts';
 import { accept, create, elicitation, elicitations, scene, status, statuses, WAYS } from './driver.ts';
 
-test.each(WAYS)('R-11, R-12: a cancelled task takes its question away from the client (%s)', async (way) => {
+test.each(WAYS)('R-11, R-12: tasks/cancel of a server withdraws its question from the client (%s)', async (way) => {
   const { hub, driven } = await scene(way);
   const { taskId } = await create(driven);
   const { requestId } = await elicitation(hub);
@@ -31,7 +31,7 @@ test.each(WAYS)('R-11, R-12: a cancelled task takes its question away from the c
   await expect.poll(() => statuses(driven, taskId)).toEqual(['input_required', 'cancelled']);
 });
 
-test.each(WAYS)('R-11: who waits for activity hears that the question is gone (%s)', async (way) => {
+test.each(WAYS)('R-11: await_activity reports that a question was withdrawn (%s)', async (way) => {
   const { hub, driven } = await scene(way);
   const { taskId } = await create(driven);
   const { requestId } = await elicitation(hub);
@@ -65,7 +65,7 @@ test.each(WAYS)('R-15: a task that has ended cannot be cancelled (%s)', async (w
   });
 });
 
-test.each(WAYS)('R-8, R-9, R-11: an unknown task is an invalid parameter (%s)', async (way) => {
+test.each(WAYS)('R-8, R-9, R-11: an unknown task id is an invalid parameter (%s)', async (way) => {
   const { driven } = await scene(way);
   for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
     for (const params of [{ taskId: 'nope' }, { taskId: 7 }, {}]) {

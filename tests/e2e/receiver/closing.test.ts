@@ -27,10 +27,10 @@ async function opened(hub: HubClient): Promise<void> {
   await elicitation(hub);
 }
 
-describe.each(Object.keys(ENDINGS))('S-4: what a server has asked when %s', (ending) => {
+describe.each(Object.keys(ENDINGS))('S-4: open requests of a server when %s', (ending) => {
   const end = async (current: Scene): Promise<unknown> => ENDINGS[ending]?.(current);
 
-  test.each(WAYS)('S-4, R-9: a question that belongs to no call is rejected first (%s)', async (way) => {
+  test.each(WAYS)('S-4, R-9: a question that belongs to no call gets an error first (%s)', async (way) => {
     const current = await scene(way, { allowServerChanges: true });
     const asked = failure(current.driven.request('elicitation/create', { ...nameForm() }));
     await opened(current.hub);
@@ -38,7 +38,7 @@ describe.each(Object.keys(ENDINGS))('S-4: what a server has asked when %s', (end
     expect(await asked).toMatchObject({ code: NOT_ANSWERED, message: expect.stringContaining('not answered') });
   });
 
-  test.each(WAYS)('S-4, R-9: a request for the result of a task is rejected first (%s)', async (way) => {
+  test.each(WAYS)('S-4, R-9: a tasks/result request gets an error first (%s)', async (way) => {
     const current = await scene(way, { allowServerChanges: true });
     const { taskId } = await create(current.driven);
     await opened(current.hub);

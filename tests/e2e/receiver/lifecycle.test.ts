@@ -22,7 +22,7 @@ import {
 
 const PROMPT = { messages: [{ role: 'user', content: { type: 'text', text: 'Say hi' } }], maxTokens: 64 };
 
-test.each(WAYS)('R-1, R-2: servers learn that they may ask with a task (%s)', async (way) => {
+test.each(WAYS)('R-1, R-2: the gateway declares the task capability for requests of servers (%s)', async (way) => {
   const { driven } = await scene(way);
   expect((await driven.capabilities())['tasks']).toEqual(RECEIVER_CAPABILITY);
 });
@@ -36,53 +36,59 @@ test.each(WAYS)('R-3: a question without a task waits for its answer and leaves 
   expect(await driven.heard()).toEqual([]);
 });
 
-test.each(WAYS)('R-3, R-5, R-6, R-7, R-8, R-9, R-12, R-13: an elicitation with a task (%s)', async (way) => {
-  const { hub, driven } = await scene(way);
-  const made = await driven.request('elicitation/create', { ...nameForm(), task: { ttl: 60_000 } });
-  const { task } = CreateTaskResultV1Schema.parse(made);
-  expect(made).toEqual({ task });
-  expect(task).toMatchObject({ status: 'working', ttl: 60_000 });
-  const { taskId } = task;
+test.each(WAYS)(
+  'R-3, R-5, R-6, R-7, R-8, R-9, R-12, R-13: a task-augmented elicitation runs from its creation to its result (%s)',
+  async (way) => {
+    const { hub, driven } = await scene(way);
+    const made = await driven.request('elicitation/create', { ...nameForm(), task: { ttl: 60_000 } });
+    const { task } = CreateTaskResultV1Schema.parse(made);
+    expect(made).toEqual({ task });
+    expect(task).toMatchObject({ status: 'working', ttl: 60_000 });
+    const { taskId } = task;
 
-  const question = await elicitation(hub);
-  expect(question).toMatchObject({ server: 'one', message: 'What is your name?' });
-  const open = await driven.request('tasks/get', { taskId });
-  expect(GetTaskResultV1Schema.parse(open)).toEqual(open);
-  expect(open).toMatchObject({ taskId, status: 'input_required', ttl: 60_000, createdAt: task.createdAt });
+    const question = await elicitation(hub);
+    expect(question).toMatchObject({ server: 'one', message: 'What is your name?' });
+    const open = await driven.request('tasks/get', { taskId });
+    expect(GetTaskResultV1Schema.parse(open)).toEqual(open);
+    expect(open).toMatchObject({ taskId, status: 'input_required', ttl: 60_000, createdAt: task.createdAt });
 
-  const result = driven.request('tasks/result', { taskId });
-  await accept(hub, question, 'Ada');
-  expect(await result).toEqual({ action: 'accept', content: { name: 'Ada' }, _meta: { [RELATED]: { taskId } } });
-  expect(await driven.request('tasks/get', { taskId })).toMatchObject({ status: 'completed' });
-  await expect.poll(() => statuses(driven, taskId)).toEqual(['input_required', 'completed']);
-  for (const note of await driven.heard()) {
-    expect(TaskStatusNotificationV1Schema.parse({ jsonrpc: '2.0', ...note })).toEqual({ jsonrpc: '2.0', ...note });
-  }
-  expect(await elicitations(hub)).toEqual([]);
-});
+    const result = driven.request('tasks/result', { taskId });
+    await accept(hub, question, 'Ada');
+    expect(await result).toEqual({ action: 'accept', content: { name: 'Ada' }, _meta: { [RELATED]: { taskId } } });
+    expect(await driven.request('tasks/get', { taskId })).toMatchObject({ status: 'completed' });
+    await expect.poll(() => statuses(driven, taskId)).toEqual(['input_required', 'completed']);
+    for (const note of await driven.heard()) {
+      expect(TaskStatusNotificationV1Schema.parse({ jsonrpc: '2.0', ...note })).toEqual({ jsonrpc: '2.0', ...note });
+    }
+    expect(await elicitations(hub)).toEqual([]);
+  },
+);
 
-test.each(WAYS)('R-3, R-5, R-6, R-7, R-8, R-9, R-12, R-13: a sampling request with a task (%s)', async (way) => {
-  const { hub, driven } = await scene(way);
-  const task = await create(driven, { ...PROMPT, task: { ttl: 60_000 } }, 'sampling/createMessage');
-  expect(task).toMatchObject({ status: 'working', ttl: 60_000 });
-  const { taskId } = task;
-  const { requestId, params } = await sampling(hub);
-  expect(params).toEqual(PROMPT);
-  expect(await status(driven, taskId)).toBe('input_required');
-  const result = driven.request('tasks/result', { taskId });
-  await hub.call('respond_to_sampling', { request_id: requestId, content: 'hi', model: 'tiny' });
-  expect(await result).toEqual({
-    role: 'assistant',
-    content: { type: 'text', text: 'hi' },
-    model: 'tiny',
-    stopReason: 'endTurn',
-    _meta: { [RELATED]: { taskId } },
-  });
-  expect(await status(driven, taskId)).toBe('completed');
-  await expect.poll(() => statuses(driven, taskId)).toEqual(['input_required', 'completed']);
-});
+test.each(WAYS)(
+  'R-3, R-5, R-6, R-7, R-8, R-9, R-12, R-13: a task-augmented sampling request runs from its creation to its result (%s)',
+  async (way) => {
+    const { hub, driven } = await scene(way);
+    const task = await create(driven, { ...PROMPT, task: { ttl: 60_000 } }, 'sampling/createMessage');
+    expect(task).toMatchObject({ status: 'working', ttl: 60_000 });
+    const { taskId } = task;
+    const { requestId, params } = await sampling(hub);
+    expect(params).toEqual(PROMPT);
+    expect(await status(driven, taskId)).toBe('input_required');
+    const result = driven.request('tasks/result', { taskId });
+    await hub.call('respond_to_sampling', { request_id: requestId, content: 'hi', model: 'tiny' });
+    expect(await result).toEqual({
+      role: 'assistant',
+      content: { type: 'text', text: 'hi' },
+      model: 'tiny',
+      stopReason: 'endTurn',
+      _meta: { [RELATED]: { taskId } },
+    });
+    expect(await status(driven, taskId)).toBe('completed');
+    await expect.poll(() => statuses(driven, taskId)).toEqual(['input_required', 'completed']);
+  },
+);
 
-test.each(['decline', 'cancel'])('R-7, R-9: a person who says %s has answered', async (action) => {
+test.each(['decline', 'cancel'])('R-7, R-9: the answer %s completes the task', async (action) => {
   const { hub, driven } = await scene('http');
   const { taskId } = await create(driven);
   await hub.call('respond_to_elicitation', { request_id: (await elicitation(hub)).requestId, action });
@@ -90,7 +96,7 @@ test.each(['decline', 'cancel'])('R-7, R-9: a person who says %s has answered', 
   expect(await status(driven, taskId)).toBe('completed');
 });
 
-test.each(WAYS)('R-7, R-9: a question that cannot be asked fails its task with the reason (%s)', async (way) => {
+test.each(WAYS)('R-7, R-9: a question above the limit fails its task with the reason (%s)', async (way) => {
   const { hub, driven } = await scene(way, { questions: { perSession: 1 } });
   await create(driven);
   await elicitation(hub);
@@ -113,7 +119,7 @@ test.each(WAYS)('R-7, R-9: a question that cannot be asked fails its task with t
   await expect.poll(() => statuses(driven, taskId)).toEqual(['failed']);
 });
 
-test.each(WAYS)('R-9: a server that takes tasks/result back can ask for it again (%s)', async (way) => {
+test.each(WAYS)('R-9: a server that cancels tasks/result can request it again (%s)', async (way) => {
   const { hub, driven } = await scene(way);
   const { taskId } = await create(driven);
   const question = await elicitation(hub);
@@ -124,7 +130,7 @@ test.each(WAYS)('R-9: a server that takes tasks/result back can ask for it again
   expect(await driven.request('tasks/result', { taskId })).toMatchObject({ content: { name: 'Bo' } });
 });
 
-test.each(WAYS)("R-5, R-8, R-9: the SDK's own driver of tasks is content (%s)", async (way) => {
+test.each(WAYS)('R-5, R-8, R-9: the task functions of the SDK work with the gateway (%s)', async (way) => {
   const { hub, driven } = await scene(way);
   const elicited = driven.elicit('And you are?', 60_000);
   await accept(hub, await elicitation(hub), 'Cleo');
@@ -138,7 +144,7 @@ test.each(WAYS)("R-5, R-8, R-9: the SDK's own driver of tasks is content (%s)", 
   expect((await sampled).at(-1)).toMatchObject({ type: 'result', result: { content: { type: 'text', text: 'hi' } } });
 });
 
-test.each(WAYS)('R-3, R-6: a tool that asks with a task in the middle of its call (%s)', async (way) => {
+test.each(WAYS)('R-3, R-6: a tool sends a task-augmented question during its call (%s)', async (way) => {
   const { hub } = await scene(way);
   const asking = await hub.call('execute_tool', { server: 'one', tool: 'ask_with_task' });
   const task_id = taskIdOf(asking);

@@ -4,7 +4,7 @@ import { accept, create, elicitation, elicitations, nextClient, overHttp, scene,
 
 const SETTINGS = { servers: { pingMs: 200, reconnect: { firstMs: 20, maxMs: 100, attempts: 1000 } } };
 
-test('R-6, R-9: streams that break cost neither the question nor the answer', async () => {
+test('R-6, R-9: broken streams lose neither the question nor the answer', async () => {
   const { hub, driven, driver } = await stage(await overHttp(), SETTINGS);
   const { taskId } = await create(driven);
   const { requestId } = await elicitation(hub);
@@ -15,7 +15,7 @@ test('R-6, R-9: streams that break cost neither the question nor the answer', as
   expect(await driven.request('tasks/result', { taskId })).toMatchObject({ content: { name: 'Kai' } });
 });
 
-test('R-6, R-9: nor does a server that is out of reach for a while', async () => {
+test('R-6, R-9: a server that is unreachable for a while loses neither the question nor the answer', async () => {
   const { hub, driven, driver } = await stage(await overHttp(), SETTINGS);
   const early = await create(driven);
   await accept(hub, await elicitation(hub), 'Kim');
@@ -34,7 +34,7 @@ test('R-6, R-9: nor does a server that is out of reach for a while', async () =>
   expect(driver.clients).toHaveLength(1);
 });
 
-test('B-3, R-6: a request for a result that was open when the server was out of reach is answered afterwards', async () => {
+test('B-3, R-6: an open tasks/result request is answered after the server was unreachable', async () => {
   const { hub, driven, driver } = await stage(await overHttp(), SETTINGS);
   const { taskId } = await create(driven);
   const { requestId } = await elicitation(hub);
@@ -48,7 +48,7 @@ test('B-3, R-6: a request for a result that was open when the server was out of 
   expect(await result).toMatchObject({ content: { name: 'Kai' } });
 });
 
-test('R-17, B-2: when the server counts as failed, its questions are over, and answering them is an error', async () => {
+test('R-17, B-2: when a server is given up, its questions end, and answering them is an error', async () => {
   const settings = { servers: { pingMs: 200, reconnect: { firstMs: 20, maxMs: 50, attempts: 2 } } };
   const { hub, driven, driver } = await stage(await overHttp(), settings);
   const { taskId } = await create(driven);
@@ -70,7 +70,7 @@ test('R-17, B-2: when the server counts as failed, its questions are over, and a
   await expect(driven.request('tasks/get', { taskId })).rejects.toMatchObject({ code: -32602 });
 });
 
-test('R-17, S-3: with the removal of the server its questions are over, and answering them is an error', async () => {
+test('R-17, S-3: when a server is removed, its questions end, and answering them is an error', async () => {
   const { hub, driven } = await stage(await overHttp(), SETTINGS);
   await create(driven);
   const { requestId } = await elicitation(hub);
@@ -80,7 +80,7 @@ test('R-17, S-3: with the removal of the server its questions are over, and answ
   expect(late).toMatchObject({ isError: true, code: 'TOOL_ERR_REQUEST_NOT_FOUND' });
 });
 
-test.each(WAYS)('R-17, R-18: with a restart of the server its tasks and questions end (%s)', async (way) => {
+test.each(WAYS)('R-17, R-18: when a server restarts, its tasks and questions end (%s)', async (way) => {
   const { hub, driven, driver } = await scene(way, SETTINGS);
   const { taskId } = await create(driven);
   const { requestId } = await elicitation(hub);

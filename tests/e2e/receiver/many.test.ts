@@ -4,7 +4,7 @@ import { accept, create, elicitation, elicitations, join, scene, status, WAYS } 
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-test.each(WAYS)('R-4, R-10, R-16: many tasks have ids of their own, and are listed page by page (%s)', async (way) => {
+test.each(WAYS)('R-4, R-10, R-16: sixty tasks have unique ids and are listed in pages (%s)', async (way) => {
   const { driven } = await scene(way);
   const made: string[] = [];
   for (let n = 0; n < 60; n += 1) made.push((await create(driven)).taskId);
@@ -23,7 +23,7 @@ test.each(WAYS)('R-4, R-10, R-16: many tasks have ids of their own, and are list
   }
 });
 
-test('R-18: a hundred tasks are the limit; those that have ended make room', async () => {
+test('R-18: a hundred tasks are the limit, and ended tasks make room', async () => {
   const { hub, driven } = await scene('http');
   const first = await create(driven);
   const question = await elicitation(hub);
@@ -39,7 +39,7 @@ test('R-18: a hundred tasks are the limit; those that have ended make room', asy
   expect(['working', 'input_required']).toContain(await status(driven, next.taskId));
 });
 
-test.each(WAYS)('R-17: a server sees on one connection nothing of what it asked on another (%s)', async (way) => {
+test.each(WAYS)('R-17: a server cannot see the tasks of one connection on another (%s)', async (way) => {
   const { hub, driven, driver, url } = await scene(way);
   const other = await join(url, driver);
   const { taskId } = await create(driven);

@@ -3,7 +3,7 @@ import { nameForm } from '../../servers/shared/forms.ts';
 import { awaitActivity, soon } from '../flows/watch.ts';
 import { accept, create, elicitation, elicitations, scene, status, WAYS } from './driver.ts';
 
-test.each(WAYS)('R-14, R-18: at the end of its ttl a task and its question are gone (%s)', async (way) => {
+test.each(WAYS)('R-14, R-18: when its ttl is over, a task and its question are removed (%s)', async (way) => {
   const { hub, driven } = await scene(way);
   const { taskId } = await create(driven, { ...nameForm(), task: { ttl: 2000 } });
   const waiting = expect(driven.request('tasks/result', { taskId })).rejects.toMatchObject({
@@ -39,7 +39,7 @@ test.each(WAYS)('R-14: an answer can be fetched until the ttl is over (%s)', asy
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(task.createdAt) + 3000);
 });
 
-test('R-14: a question with a task waits as long as the task, whatever other questions do', async () => {
+test('R-14: a task-augmented question does not expire with questions.timeoutMs', async () => {
   const { hub, driven } = await scene('http', { questions: { timeoutMs: 300 } });
   const plain = driven.request('elicitation/create', { ...nameForm('plain') });
   const { taskId } = await create(driven);
@@ -49,13 +49,13 @@ test('R-14: a question with a task waits as long as the task, whatever other que
   expect(await driven.request('tasks/result', { taskId })).toMatchObject({ content: { name: 'Hal' } });
 });
 
-test('R-14: without a ttl a task has ten minutes, and nobody gets more than a day', async () => {
+test('R-14: the default ttl is ten minutes, and the maximum is one day', async () => {
   const { driven } = await scene('http');
   expect(await create(driven, { ...nameForm(), task: {} })).toMatchObject({ ttl: 600_000 });
   expect(await create(driven, { ...nameForm(), task: { ttl: 1e12 } })).toMatchObject({ ttl: 86_400_000 });
 });
 
-test.each(WAYS)('R-14: a ttl that is none is refused, and nobody is asked (%s)', async (way) => {
+test.each(WAYS)('R-14: an invalid ttl is refused, and no question is asked (%s)', async (way) => {
   const { hub, driven } = await scene(way);
   for (const task of [{ ttl: -1 }, { ttl: 0.5 }, { ttl: 'long' }, { ttl: null }, null, 'yes', []]) {
     await expect(driven.request('elicitation/create', { ...nameForm(), task })).rejects.toMatchObject({

@@ -36,7 +36,7 @@ function metricsIn(expression: string): string[] {
   return withoutTexts.match(/\b(?:meanwhile|mcp|process|nodejs)_\w+\b(?!\s*[=!])/g) ?? [];
 }
 
-test('V-3: the dashboard names only metrics that there are, and shows all of them', async () => {
+test('V-3: the dashboard uses exactly the existing metrics', async () => {
   const { url } = await httpGateway({});
   const { text } = await send(url.replace(/\/mcp$/, '/metrics'), { method: 'GET', headers: {} });
   const families = [...parseOpenMetrics(text).values()];
@@ -55,7 +55,7 @@ test('V-3: the dashboard names only metrics that there are, and shows all of the
   expect(unshown).toEqual(['process_start_time_seconds']);
 });
 
-test('V-3: the dashboard can be imported: ids differ, panels do not overlap, expressions are whole', async () => {
+test('V-3: the dashboard is valid: unique ids, no overlapping panels, balanced expressions', async () => {
   const { title, panels, templating } = await dashboard();
   expect(title).toBe('Meanwhile');
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
@@ -77,7 +77,7 @@ test('V-3: the dashboard can be imported: ids differ, panels do not overlap, exp
   }
 });
 
-test('V-1: the documentation names every metric', async () => {
+test('V-1: the documentation lists every metric', async () => {
   const { url } = await httpGateway({});
   const { text } = await send(url.replace(/\/mcp$/, '/metrics'), { method: 'GET', headers: {} });
   const page = await readFile(`${ROOT}/docs/OBSERVABILITY.md`, 'utf8');

@@ -23,7 +23,7 @@ async function scrape(url: string): Promise<Map<string, Family>> {
   return parseOpenMetrics(text);
 }
 
-test.each(matrix)('V-1: what happens is counted once: %s client, %s server', async (kind, era) => {
+test.each(matrix)('V-1: each event is counted once: %s client, %s server', async (kind, era) => {
   const server = owned(await STARTS[era]());
   const store = `${await temporaryFolder()}/store.db`;
   const { url } = await httpGateway({ one: { url: server.url } }, { store });
@@ -88,7 +88,7 @@ test.each(matrix)('V-1: what happens is counted once: %s client, %s server', asy
 test.each<[string, Open]>([
   ['request', v1Asked],
   ['round', v2Rounds],
-])('V-1: how long people take to answer, and by which way: %s', async (via, open) => {
+])('V-1: the time to answer is measured for each way: %s', async (via, open) => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   await scrape(url);
@@ -100,7 +100,7 @@ test.each<[string, Open]>([
   expect(valueOf(await scrape(url), 'meanwhile_question_wait_seconds_count', labels)).toBe(1);
 });
 
-test('V-1: questions without an answer: over in time, refused, withdrawn', async () => {
+test('V-1: expired, refused and withdrawn questions are counted', async () => {
   const clock = new JumpingClock();
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } }, { questions: { timeoutMs: 60_000 } }, clock);
@@ -123,7 +123,7 @@ test('V-1: questions without an answer: over in time, refused, withdrawn', async
   expect(waited({ kind: 'elicitation', outcome: 'rejected', via: 'nobody' })).toBe(1);
 });
 
-test('V-1: no ids, arguments or names that clients choose are labels', async () => {
+test('V-1: labels contain no ids, arguments or names chosen by clients', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   await scrape(url);
@@ -143,7 +143,7 @@ test('V-1: no ids, arguments or names that clients choose are labels', async () 
   for (const text of [...private_, ...gateway.sessions.map(({ id }) => id)]) expect(labels).not.toContain(text);
 });
 
-test('V-1: a server that cannot be reached is not up; one that nobody has used is not named', async () => {
+test('V-1: meanwhile_server_up is 0 for an unreachable server and absent for an unused one', async () => {
   const { url } = await httpGateway({
     gone: { url: 'http://127.0.0.1:9/mcp' },
     unused: { command: 'none' },
@@ -158,7 +158,7 @@ test('V-1: a server that cannot be reached is not up; one that nobody has used i
   expect(valueOf(families, 'meanwhile_calls_total', { server: 'gone', outcome: 'unreachable' })).toBe(1);
 });
 
-test('V-1: nothing is counted before metrics are first asked for', async () => {
+test('V-1: counting starts with the first request for metrics', async () => {
   const server = owned(await startV1Http());
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -170,12 +170,12 @@ test('V-1: nothing is counted before metrics are first asked for', async () => {
   expect(valueOf(await scrape(url), 'meanwhile_calls_total')).toBe(1);
 });
 
-describe('V-1: who may read metrics', () => {
+describe('V-1: access to metrics', () => {
   const TOKEN = 'a-token-that-nobody-guesses';
   const read = async (url: string, headers: Record<string, string> = {}, method = 'GET') =>
     send(url.replace(/\/mcp$/, '/metrics'), { method, headers });
 
-  test('V-1: with tokens, only with one of them', async () => {
+  test('V-1: requires a token if tokens are configured', async () => {
     const { url } = await httpGateway({}, { auth: { tokens: { alice: TOKEN } } });
     const refused = await read(url);
     expect(refused.status).toBe(401);
@@ -185,14 +185,14 @@ describe('V-1: who may read metrics', () => {
     expect((await read(url, { authorization: `Bearer ${TOKEN}` })).status).toBe(200);
   });
 
-  test('V-1: not under a foreign name, nor from a foreign page', async () => {
+  test('V-1: is refused for a foreign Host or Origin header', async () => {
     const { url } = await httpGateway({});
     expect((await read(url, { host: 'evil.example' })).status).toBe(403);
     expect((await read(url, { origin: 'https://evil.example' })).status).toBe(403);
     expect((await read(url)).status).toBe(200);
   });
 
-  test('V-1: only to read', async () => {
+  test('V-1: is limited to GET and HEAD', async () => {
     const { url } = await httpGateway({});
     const refused = await read(url, {}, 'POST');
     expect(refused.status).toBe(405);

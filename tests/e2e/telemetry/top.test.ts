@@ -15,7 +15,7 @@ async function call(url: string, headers?: Record<string, string>): Promise<void
   await hub.call('execute_tool', { server: 'one', tool: 'ask', args: { message: 'Who?' } });
 }
 
-test('V-4: without a terminal it prints the state once', async () => {
+test('V-4: without a terminal top prints the state once', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   expect((await runCommand(['top', url])).stdout).toContain('sessions   none');
@@ -31,7 +31,7 @@ test('V-4: without a terminal it prints the state once', async () => {
   expect(stdout).toMatch(/^one +yes +1 +1 +1 +0 +/m);
 });
 
-test('V-4: --json prints one document', async () => {
+test('V-4: top --json prints one JSON document', async () => {
   const server = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: server.url } });
   await runCommand(['top', url, '--json']);
@@ -48,7 +48,7 @@ test('V-4: --json prints one document', async () => {
   });
 });
 
-test('V-4: a gateway with tokens: from the flag, the environment, or the config file', async () => {
+test('V-4: top takes the token from the flag, the environment or the config file', async () => {
   const port = portToReturnTo();
   const settings = { port, auth: { tokens: { alice: TOKEN } } };
   const { url } = await httpGateway({}, settings);
@@ -64,7 +64,7 @@ test('V-4: a gateway with tokens: from the flag, the environment, or the config 
   expect(shown.stdout).not.toContain(TOKEN);
 });
 
-test('V-4: what is wrong is said with a fix', async () => {
+test('V-4: errors of top name a fix', async () => {
   const { url } = await httpGateway({});
   const gone = portToReturnTo();
   const away = await runCommand(['top', `http://127.0.0.1:${gone}`]);
@@ -87,7 +87,7 @@ test('V-4: what is wrong is said with a fix', async () => {
   }
 });
 
-test('V-4: on a terminal it goes on, through an absence of the gateway, until q; then the screen is as before', async () => {
+test('V-4: on a terminal top continues while the gateway restarts, and q restores the screen', async () => {
   const server = owned(await startV1Http());
   const servers = { one: { url: server.url } };
   const port = portToReturnTo();
@@ -109,7 +109,7 @@ test('V-4: on a terminal it goes on, through an absence of the gateway, until q;
   expect(screen).not.toContain('q quits');
 });
 
-test('V-4: Ctrl-C ends it, too; --once and a dumb terminal show the state once', async () => {
+test('V-4: Ctrl-C ends top; --once and a dumb terminal print the state once', async () => {
   const { url } = await httpGateway({});
   const live = await programInTerminal(['top', url]);
   await live.shows('q quits');

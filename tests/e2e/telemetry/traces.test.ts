@@ -57,38 +57,41 @@ async function spanOf(collector: Collector, kind: CollectedSpan['kind'], name: s
   });
 }
 
-test.each(matrix)('V-2: one trace from the client to the server: %s client, %s server, %s', async (kind, era, view) => {
-  const server = await notingServer(era);
-  const { url, collector } = await tracedGateway({ one: { url: server.url } });
-  const client = await hubOverHttp(`${url}${PLACES[view]}`, kind);
-  await client.request('tools/call', { ...CALLS[view], _meta: CONTEXT });
-  const north = await spanOf(collector, 'server', 'tools/call');
-  const south = await spanOf(collector, 'client', 'tools/call');
-  expect(north).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, name: `tools/call ${CALLS[view].name}` });
-  expect(north.attributes).toMatchObject({
-    'mcp.method.name': 'tools/call',
-    'gen_ai.tool.name': CALLS[view].name,
-    'gen_ai.operation.name': 'execute_tool',
-    'mcp.protocol.version': kind === 'modern' ? '2026-07-28' : '2025-11-25',
-    'jsonrpc.request.id': expect.any(String),
-    'meanwhile.view': { hub: 'hub', direct: 'direct', all: 'group' }[view],
-  });
-  expect(north.attributes).not.toHaveProperty('mcp.session.id');
-  expect(south).toMatchObject({ traceId: TRACE, parentSpanId: north.spanId, name: 'tools/call work', failed: false });
-  expect(south.attributes).toMatchObject({
-    'meanwhile.server': 'one',
-    'network.transport': 'tcp',
-    'server.address': '127.0.0.1',
-    'server.port': Number(new URL(server.url).port),
-  });
-  expect(north.start).toBeLessThanOrEqual(south.start);
-  expect(south.end).toBeLessThanOrEqual(north.end);
-  expect(server.metas).toEqual([
-    expect.objectContaining({ ...CONTEXT, traceparent: `00-${TRACE}-${south.spanId}-01` }),
-  ]);
-});
+test.each(matrix)(
+  'V-2: one trace covers client, gateway and server: %s client, %s server, %s',
+  async (kind, era, view) => {
+    const server = await notingServer(era);
+    const { url, collector } = await tracedGateway({ one: { url: server.url } });
+    const client = await hubOverHttp(`${url}${PLACES[view]}`, kind);
+    await client.request('tools/call', { ...CALLS[view], _meta: CONTEXT });
+    const north = await spanOf(collector, 'server', 'tools/call');
+    const south = await spanOf(collector, 'client', 'tools/call');
+    expect(north).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, name: `tools/call ${CALLS[view].name}` });
+    expect(north.attributes).toMatchObject({
+      'mcp.method.name': 'tools/call',
+      'gen_ai.tool.name': CALLS[view].name,
+      'gen_ai.operation.name': 'execute_tool',
+      'mcp.protocol.version': kind === 'modern' ? '2026-07-28' : '2025-11-25',
+      'jsonrpc.request.id': expect.any(String),
+      'meanwhile.view': { hub: 'hub', direct: 'direct', all: 'group' }[view],
+    });
+    expect(north.attributes).not.toHaveProperty('mcp.session.id');
+    expect(south).toMatchObject({ traceId: TRACE, parentSpanId: north.spanId, name: 'tools/call work', failed: false });
+    expect(south.attributes).toMatchObject({
+      'meanwhile.server': 'one',
+      'network.transport': 'tcp',
+      'server.address': '127.0.0.1',
+      'server.port': Number(new URL(server.url).port),
+    });
+    expect(north.start).toBeLessThanOrEqual(south.start);
+    expect(south.end).toBeLessThanOrEqual(north.end);
+    expect(server.metas).toEqual([
+      expect.objectContaining({ ...CONTEXT, traceparent: `00-${TRACE}-${south.spanId}-01` }),
+    ]);
+  },
+);
 
-test.each(ERAS)('V-2: numbers pass untouched through %s parties while a trace is made', async (era) => {
+test.each(ERAS)('V-2: large integers stay exact through %s parties while a trace is recorded', async (era) => {
   const big = '9007199254740993';
   const { url, collector } = await tracedGateway({ exact: await exactServer('http', era) });
   const direct = await overHttp(`${url}/exact`, era);
@@ -101,7 +104,7 @@ test.each(ERAS)('V-2: numbers pass untouched through %s parties while a trace is
   expect((await spanOf(collector, 'client', 'tools/call')).traceId).toBe(TRACE);
 });
 
-test('V-2: what is not a call is traced, too: prompts, resources, and requests of the hub for them', async () => {
+test('V-2: prompts, resources and the hub tools for them are traced', async () => {
   const server = owned(await startV1Http());
   const { url, collector } = await tracedGateway({ one: { url: server.url } });
   const direct = await hubOverHttp(`${url}/one`);
@@ -120,7 +123,7 @@ test('V-2: what is not a call is traced, too: prompts, resources, and requests o
   expect(await spanOf(collector, 'client', 'resources/read')).toMatchObject({ parentSpanId: tool.spanId });
 });
 
-test('V-2: errors: those of tools and servers are errors of the span, mistakes of the client are not', async () => {
+test('V-2: errors of tools and servers mark the span as failed, and client errors do not', async () => {
   const server = owned(await startV1Http());
   const { url, collector } = await tracedGateway({ one: { url: server.url } });
   const direct = await hubOverHttp(`${url}/one`);
@@ -141,7 +144,7 @@ test('V-2: errors: those of tools and servers are errors of the span, mistakes o
 test.each([
   ['v1', startV1Http],
   ['modern', startV2Http],
-] as const)('V-2: a task is one span; what polls and answers it is linked to it: %s', async (kind, start) => {
+] as const)('V-2: a task is one span, and polls and answers are linked to it: %s', async (kind, start) => {
   const server = owned(await start());
   const { url, collector } = await tracedGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url, kind);
@@ -171,7 +174,7 @@ test.each([
 test.each<[string, Open]>([
   ['2025-11-25', v1Tasks],
   ['2026-07-28', extTasks],
-])('V-2: the same for tasks of the protocol, %s', async (_version, open) => {
+])('V-2: a protocol task is one span, and its requests are linked to it, %s', async (_version, open) => {
   const server = owned(await startV1Http());
   const { url, collector } = await tracedGateway(
     { one: { url: server.url } },
@@ -189,7 +192,7 @@ test.each<[string, Open]>([
   for (const { links } of polls) expect(links).toEqual([{ traceId: began.traceId, spanId: began.spanId }]);
 });
 
-test('V-2: a task that goes on after a restart is linked to the request that began it', async () => {
+test('V-2: a task that continues after a restart is linked to the request that started it', async () => {
   const server = owned(await startTasksV1Http());
   const settings = { store: `${await temporaryFolder()}/store.db` };
   const before = await tracedGateway({ far: { url: server.url } }, { settings });
@@ -207,7 +210,7 @@ test('V-2: a task that goes on after a restart is linked to the request that beg
   expect(resumed.links).toEqual([{ traceId: began.traceId, spanId: began.spanId }]);
 });
 
-test('V-2: a client without a context begins a trace; requests of the gateway itself begin none', async () => {
+test('V-2: a request without trace context starts a trace, and the gateway’s own requests start none', async () => {
   const server = await notingServer('legacy');
   const { url, collector } = await tracedGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -220,7 +223,7 @@ test('V-2: a client without a context begins a trace; requests of the gateway it
   expect(collector.spans.filter((span) => span.kind === 'client')).toHaveLength(1);
 });
 
-test('V-2: a bad context is not taken over', async () => {
+test('V-2: an invalid trace context is ignored', async () => {
   const server = await notingServer('legacy');
   const { url, collector } = await tracedGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
@@ -232,7 +235,7 @@ test('V-2: a bad context is not taken over', async () => {
   for (const span of collector.spans) if (span.kind === 'server') expect(span.parentSpanId).toBeUndefined();
 });
 
-test('V-2: what the sampler leaves out is not sent, and the server is told so', async () => {
+test('V-2: a trace that is not sampled is not exported, and the server gets the unsampled flag', async () => {
   const server = await notingServer('legacy');
   const gateway = await tracedGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(gateway.url);
@@ -242,7 +245,7 @@ test('V-2: what the sampler leaves out is not sent, and the server is told so', 
   expect(gateway.collector.spans.filter((span) => span.traceId === TRACE)).toEqual([]);
 });
 
-test('V-2: without a collector nothing is made, and the context still reaches the server', async () => {
+test('V-2: without a collector no spans are recorded, and the context still reaches the server', async () => {
   const server = await notingServer('legacy');
   const { url, gateway } = await httpGateway({ one: { url: server.url } });
   for (const view of VIEWS) {
@@ -253,7 +256,7 @@ test('V-2: without a collector nothing is made, and the context still reaches th
   expect(server.metas).toEqual(VIEWS.map(() => expect.objectContaining(CONTEXT)));
 });
 
-test('V-2: it can be disabled, and mistakes in the variables stop nothing', async () => {
+test('V-2: traces can be disabled, and invalid variables only cause a warning', async () => {
   const off = await tracedGateway({}, { otel: { OTEL_SDK_DISABLED: 'true' } });
   expect(off.gateway.observed.observer).toBeUndefined();
   const odd = await tracedGateway({}, { otel: { OTEL_EXPORTER_OTLP_ENDPOINT: 'nowhere' } });
@@ -261,7 +264,7 @@ test('V-2: it can be disabled, and mistakes in the variables stop nothing', asyn
   expect(odd.gateway.observed.observer).toBeUndefined();
 });
 
-test('V-2: a collector that is away hurts no call, and is logged once', async () => {
+test('V-2: an unreachable collector affects no call, and is logged once', async () => {
   const server = owned(await startV1Http());
   const gone = await startCollector();
   await gone.close();
@@ -277,7 +280,7 @@ test('V-2: a collector that is away hurts no call, and is logged once', async ()
   expect(told.toSorted()).toEqual(['span_queue_full', 'spans_dropped', 'spans_not_exported']);
 });
 
-test('V-2: the program reads the variables, and sends what is left when it ends', async () => {
+test('V-2: the program reads the OTEL variables, and exports remaining spans when it exits', async () => {
   const server = owned(await startV1Http());
   const collector = await startCollector();
   const config = await configFile({ one: { url: server.url } });
@@ -294,7 +297,7 @@ test('V-2: the program reads the variables, and sends what is left when it ends'
   });
 });
 
-test('V-2: also on standard input and output', async () => {
+test('V-2: the program exports traces over stdio, too', async () => {
   const server = await notingServer('legacy');
   const collector = await startCollector();
   const config = await configFile({ one: { url: server.url } });
