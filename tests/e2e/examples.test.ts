@@ -42,7 +42,7 @@ async function played({ code, said }: Typed): Promise<string> {
 const RESOLUTIONS = [{ module: 'NodeNext' }, { module: 'ESNext', moduleResolution: 'bundler' }];
 
 test.each(RESOLUTIONS)(
-  'C-1, D-1, L-2: the examples are right by the types of the package: %j',
+  'C-1, D-1, L-2: the examples compile with the types of the package: %j',
   PATIENT,
   async (how) => {
     const compilerOptions = { strict: true, target: 'ES2022', ...how, noEmit: true, types: ['node'] };
@@ -55,7 +55,7 @@ test.each(RESOLUTIONS)(
   },
 );
 
-test('L-2: the packed package runs with npx; a copy in the cache of npx is not linked', PATIENT, async () => {
+test('L-2: the packed package runs with npx, and link refuses a copy in the npx cache', PATIENT, async () => {
   const npx = `cd ${dirname(project.tarball)} && npx --yes ./${basename(project.tarball)}`;
   expect(await played(typed(project, `${npx} --version`))).toBe(`${VERSION}\n`);
   const cache = join(project.env['HOME'] ?? '', '.npm/_npx');
@@ -65,7 +65,7 @@ test('L-2: the packed package runs with npx; a copy in the cache of npx is not l
   expect(link.said()).toContain('install it first (npm install -g meanwhile)');
 });
 
-test('C-1: the first call, with the command of the page', PATIENT, async () => {
+test('C-1: the first-call example runs with the command of the guide', PATIENT, async () => {
   const [command = ''] = project.next[CLIENT_PAGE] ?? [];
   expect(await played(typed(project, command))).toContain('Echo: hello');
 });
@@ -88,13 +88,13 @@ async function quickNpx(): Promise<string> {
   return folder;
 }
 
-test('C-1: a long call', PATIENT, async () => {
+test('C-1: the long-call example runs', PATIENT, async () => {
   const said = await played(await start('long-call'));
   expect(said).toMatch(/^the server keeps it as a task\n(working .*\n)+completed .*\n# Research Report: otters\n/);
   expect(said).toMatch(/\ndone\n$/);
 });
 
-test('C-1: a call that asks', PATIENT, async () => {
+test('C-1: the questions example runs', PATIENT, async () => {
   const example = await start('questions');
   await expect.poll(example.said, PATIENT).toMatch(/\(task: input_required\)\n.*to decline: $/);
   example.type('nonsense');
@@ -103,13 +103,13 @@ test('C-1: a call that asks', PATIENT, async () => {
   expect(await played(example)).toContain('# Research Report: otters (historical)');
 });
 
-test('C-1: leaving and coming back', PATIENT, async () => {
+test('C-1: the come-back example runs', PATIENT, async () => {
   const url = await everythingOverHttp();
   const said = await played(await start('come-back', url));
   expect(said).toMatch(/^left; the task goes on\nback; working .*\n# Research Report: otters\n/);
 });
 
-test('C-1: errors', PATIENT, async () => {
+test('C-1: the errors example runs', PATIENT, async () => {
   expect(await played(await start('errors'))).toBe('cancelled, on the server too\n');
 });
 
@@ -127,7 +127,7 @@ async function serve(command: string): Promise<{ url: string; kill: () => Promis
   return { url: /^http:.*\/mcp$/m.exec(said())?.[0] ?? '', kill };
 }
 
-test('D-1: the first server, over HTTP and on stdio, with the commands of the page', PATIENT, async () => {
+test('D-1: the first server example runs over HTTP and stdio with the commands of the guide', PATIENT, async () => {
   const [start = '', call = ''] = project.next[SERVER_PAGE] ?? [];
   const answer = `--answer '{"size":"M"}'`;
   const { url, kill } = await serve(start);
@@ -142,7 +142,7 @@ test('D-1: the first server, over HTTP and on stdio, with the commands of the pa
   expect(await played(typed(project, onStdio))).toContain('1 shirts in M are on their way.\n');
 });
 
-test('D-1: work that is done elsewhere', PATIENT, async () => {
+test('D-1: the print-shop example runs', PATIENT, async () => {
   const { url } = await serve('node_modules/.bin/tsx print-shop.ts');
   const call = `node_modules/.bin/meanwhile call ${url} print text=hello --answer '{"colour":true}'`;
   expect(await played(typed(project, call))).toContain('A poster that says "hello", in colour.\n');

@@ -24,7 +24,7 @@ afterAll(async () => {
   await postgres.remove();
 });
 
-test('K-3, K-7: an answer that a client gives to a gateway without the database reaches the one that asked', async () => {
+test('K-3, K-7: an answer sent to a gateway without the database reaches the gateway that owns the session', async () => {
   const server = owned(await startV1Http());
   const servers = { one: { url: server.url } };
   const cluster = { leaseMs: 2000, drainMs: 0 };

@@ -94,30 +94,33 @@ test.each<[string, Open]>([
   ['v2, initialize-based', v2Asked],
   ['v2, 2026-07-28', v2Rounds],
   ['2026-07-28 with tasks', extTasks],
-])('K-1, K-3: a client (%s) uses another gateway for each request, and is asked in between', async (_kind, open) => {
-  const { a, b } = await twoGateways();
-  const client = await open({ url: `${a.url}/one` }, inTurn(a, b));
-  for (const text of ['one', 'two', 'three']) {
-    expect((await client.call('echo', { text })).content).toEqual([{ type: 'text', text }]);
-  }
-  for (const name of ['Ada', 'Bob']) {
-    const { content } = await client.call('ask', { message: whoIs(name) });
-    expect(content).toEqual([{ type: 'text', text: `Hello ${name}` }]);
-  }
-  expect(client.asked.map(({ name }) => name)).toEqual(['Ada', 'Bob']);
-  const all = await Promise.all(
-    ['x', 'y', 'z'].map(async (name) => client.call('ask', { message: whoIs(name), ms: 20 })),
-  );
-  expect(all.map(({ content }) => content)).toEqual(
-    ['x', 'y', 'z'].map((name) => [{ type: 'text', text: `Hello ${name}` }]),
-  );
-  await client.close();
-  expect(sessionsOf(a, b).filter((count) => count > 0).length).toBeLessThanOrEqual(1);
-});
+])(
+  'K-1, K-3: a client (%s) that uses another gateway for each request can call tools and answer',
+  async (_kind, open) => {
+    const { a, b } = await twoGateways();
+    const client = await open({ url: `${a.url}/one` }, inTurn(a, b));
+    for (const text of ['one', 'two', 'three']) {
+      expect((await client.call('echo', { text })).content).toEqual([{ type: 'text', text }]);
+    }
+    for (const name of ['Ada', 'Bob']) {
+      const { content } = await client.call('ask', { message: whoIs(name) });
+      expect(content).toEqual([{ type: 'text', text: `Hello ${name}` }]);
+    }
+    expect(client.asked.map(({ name }) => name)).toEqual(['Ada', 'Bob']);
+    const all = await Promise.all(
+      ['x', 'y', 'z'].map(async (name) => client.call('ask', { message: whoIs(name), ms: 20 })),
+    );
+    expect(all.map(({ content }) => content)).toEqual(
+      ['x', 'y', 'z'].map((name) => [{ type: 'text', text: `Hello ${name}` }]),
+    );
+    await client.close();
+    expect(sessionsOf(a, b).filter((count) => count > 0).length).toBeLessThanOrEqual(1);
+  },
+);
 
 const STEPS = { server: 'one', tool: 'slow', args: { ms: 400, steps: 4, text: 'slept' }, timeout_ms: 20_000 };
 
-test('K-3: a client without sessions gets progress from another gateway', async () => {
+test('K-3: a modern client gets progress from another gateway', async () => {
   const { a, b } = await twoGateways();
   await (await hubOverHttp(a.url, 'modern')).call('list_servers');
   const hub = await hubOverHttp(b.url, 'modern');
@@ -128,7 +131,7 @@ test('K-3: a client without sessions gets progress from another gateway', async 
   expect(sessionsOf(b)).toEqual([0]);
 });
 
-test('K-3: a client with a session gets progress from another gateway as it comes', async () => {
+test('K-3: a client with a session gets progress from another gateway without delay', async () => {
   const { a, b } = await twoGateways();
   const { headers } = await rawSession(a.url);
   const params = { name: 'execute_tool', arguments: STEPS, _meta: { progressToken: 7 } };
@@ -144,7 +147,7 @@ test('K-3: a client with a session gets progress from another gateway as it come
   expect(sessionsOf(b)).toEqual([0]);
 });
 
-test('K-3: a stream is resumed at another gateway, with nothing missing', async () => {
+test('K-3: a stream is resumed at another gateway without loss', async () => {
   const { a, b } = await twoGateways();
   const { headers } = await rawSession(a.url);
   const slow = { name: 'execute_tool', arguments: { server: 'one', tool: 'slow', args: { ms: 700, text: 'slept' } } };
@@ -158,7 +161,7 @@ test('K-3: a stream is resumed at another gateway, with nothing missing', async 
   expect(told.map(({ data }) => JSON.parse(data) as unknown)).toEqual([expect.objectContaining({ id: 5 })]);
 });
 
-test('K-3: large requests and results pass', async () => {
+test('K-3: large requests and results are forwarded', async () => {
   const { a, b } = await twoGateways();
   const { headers } = await rawSession(a.url);
   const text = 'ä'.repeat(1_000_000);
@@ -175,7 +178,7 @@ test('K-3: large requests and results pass', async () => {
 });
 
 test.each(['legacy', 'modern'])(
-  'K-3: the owner sees when a %s client leaves, and keeps the result of its call',
+  'K-3: the owning gateway notices that a %s client left, and keeps the result of its call',
   async (era) => {
     const { server, a, b } = await twoGateways();
     const slow = { server: 'one', tool: 'slow', args: { ms: 60_000 }, timeout_ms: 55_000 };
@@ -197,7 +200,7 @@ test.each(['legacy', 'modern'])(
   },
 );
 
-test('K-3: a task is followed, answered and ended at any gateway', async () => {
+test('K-3: a task can be followed, answered and cancelled at any gateway', async () => {
   const { a, b } = await twoGateways();
   const atA = await hubOverHttp(a.url, 'modern');
   const atB = await hubOverHttp(b.url, 'modern');
@@ -211,7 +214,7 @@ test('K-3: a task is followed, answered and ended at any gateway', async () => {
   });
 });
 
-test('K-3: a gateway that was forwarded a request does not forward it again', async () => {
+test('K-3: a gateway does not forward a request that was forwarded to it', async () => {
   const { a, b } = await twoGateways();
   const { headers, id } = await rawSession(a.url);
   const { cluster } = b.gateway.store;
@@ -230,7 +233,7 @@ test('K-3: a gateway that was forwarded a request does not forward it again', as
   expect(sessionsOf(a, b)).toEqual([1, 0]);
 });
 
-test('K-5: an initialize that is forwarded to a gateway that ends is refused, so that another one takes it', async () => {
+test('K-5: an initialize that is forwarded to a stopping gateway is refused with HTTP 421', async () => {
   const { b } = await twoGateways();
   const { cluster } = b.gateway.store;
   if (cluster === undefined) throw new Error('no cluster');
@@ -242,7 +245,7 @@ test('K-5: an initialize that is forwarded to a gateway that ends is refused, so
   expect((await post(b.url, message, { [FORWARDED]: header })).status).toBe(421);
 });
 
-test('K-3, P-4: the first gateway checks the token, and the owner whose session it is', async () => {
+test('K-3, P-4: the first gateway checks the token, and the owning gateway the session', async () => {
   const tokens = { ann: 'ann-0123456789abcdef', bob: 'bob-0123456789abcdef' };
   const { a, b } = await twoGateways({ auth: { tokens } });
   const as = (name: keyof typeof tokens) => ({ authorization: `Bearer ${tokens[name]}` });
@@ -258,7 +261,7 @@ test('K-3, P-4: the first gateway checks the token, and the owner whose session 
   expect(page.headers).toMatchObject({ 'access-control-allow-origin': 'http://localhost:5173', vary: 'origin' });
 });
 
-test.each(['legacy', 'modern'])('K-3: the sessions of a gateway that is gone are taken over (%s)', async (era) => {
+test.each(['legacy', 'modern'])('K-3: the sessions of a lost gateway are taken over (%s)', async (era) => {
   const { a, b, loseA } = await twoGateways();
   const ask = { server: 'one', tool: 'slow', args: { ms: 50, text: 'kept' }, timeout_ms: 5 };
   const legacy = era === 'legacy' ? await rawSession(a.url) : undefined;
@@ -279,7 +282,7 @@ test.each<[string, Open]>([
   ['v1', v1Asked],
   ['v2', v2Asked],
   ['2026-07-28', v2Rounds],
-])('K-3: a plain call whose gateway is lost fails with the reason (%s client)', async (_kind, open) => {
+])('K-3: a plain call on a lost gateway fails with the reason (%s client)', async (_kind, open) => {
   const { server, a, b, loseA } = await twoGateways();
   const client = await open({ url: `${a.url}/one` }, inTurn(a, b, b, b, b, b, b, b, b, b, b, b, b, b, b, b, b, b));
   const calling = client.call('slow', { ms: 60_000 });
@@ -289,7 +292,7 @@ test.each<[string, Open]>([
   await expect(calling).rejects.toThrow(/while this request was open/);
 });
 
-test('K-3: two gateways at the same address are refused, and one that others cannot reach is warned of', async () => {
+test('K-3: a second gateway at the same address is refused, and an unreachable address is a warning', async () => {
   const { a } = await twoGateways();
   const address = new URL(a.url).origin;
   const settings = { store: postgres.url(), advertise: address };
@@ -300,7 +303,7 @@ test('K-3: two gateways at the same address are refused, and one that others can
   expect(errorOf(await post(c.url, { jsonrpc: '2.0', id: 1, method: 'ping' }, headers))).toEqual({});
 });
 
-test('V-1: a forwarded request is counted by the gateway that forwards it', async () => {
+test('V-1: a forwarded request is counted by the forwarding gateway', async () => {
   const { a, b } = await twoGateways();
   const metrics = async ({ url }: TestGateway): Promise<ReturnType<typeof parseOpenMetrics>> =>
     parseOpenMetrics((await send(url.replace(/\/mcp$/, '/metrics'), { method: 'GET', headers: {} })).text);
@@ -323,7 +326,7 @@ async function askedAt({ url }: TestGateway): Promise<Promise<string>> {
 }
 
 test.each(['v1', 'modern'] as const)(
-  'K-4: a question at one gateway is seen, told of and answered at another (%s hub)',
+  'K-4: a question at one gateway is listed, reported and answered at another (%s hub)',
   async (era) => {
     const { a, b } = await twoGateways();
     const hub = await hubOverHttp(b.url, era);
@@ -345,7 +348,7 @@ test.each(['v1', 'modern'] as const)(
   },
 );
 
-test('K-4: of answers at two gateways at the same moment, one is taken, and the other is told so', async () => {
+test('K-4: of two simultaneous answers at two gateways one is accepted, and the other gets an error', async () => {
   const { a, b } = await twoGateways();
   const [atA, atB] = [await hubOverHttp(a.url, 'v1'), await hubOverHttp(b.url, 'v1')];
   const hubs = [atA, atB];
@@ -368,7 +371,7 @@ test('K-4: of answers at two gateways at the same moment, one is taken, and the 
   expect(await asking).toBe(taken[0] ? 'Hello Ada' : 'Hello Bob');
 });
 
-test('K-5: a gateway that is stopped lets plain calls finish, and leaves everything else to the other one', async () => {
+test('K-5: a gateway that stops finishes plain calls and hands its sessions to another gateway', async () => {
   const { server, a, b } = await twoGateways({ cluster: { drainMs: 10_000 } });
   const [busy, idle] = [await rawSession(a.url), await rawSession(a.url)];
   const slow = { server: 'one', tool: 'slow', args: { ms: 1500, text: 'done' }, timeout_ms: 20_000 };
@@ -392,7 +395,7 @@ test('K-5: a gateway that is stopped lets plain calls finish, and leaves everyth
   expect(sessionsOf(b)).toEqual([2]);
 });
 
-test('K-5: a session that its gateway is leaving is ended by the next gateway, and not confirmed as ended before', async () => {
+test('K-5: a session that is deleted while its gateway stops is ended by the next gateway', async () => {
   const held: ServerResponse[] = [];
   const slow = await oddServer({ DELETE: ({ response }) => void held.push(response) });
   const shared = { store: postgres.url(), cluster: { drainMs: 0 } };
@@ -412,7 +415,7 @@ test('K-5: a session that its gateway is leaving is ended by the next gateway, a
   for (const response of held.splice(0)) response.end();
 });
 
-test('K-6: a server that is added at one gateway can be used at the other', async () => {
+test('K-6: a server added at one gateway can be used at the other', async () => {
   const { server, a, b } = await twoGateways();
   const [atA, atB] = [await hubOverHttp(a.url, 'v1'), await hubOverHttp(b.url, 'v1')];
   await atA.call('add_server', { name: 'two', url: server.url });
@@ -425,7 +428,7 @@ test('K-6: a server that is added at one gateway can be used at the other', asyn
   );
 });
 
-test('K-7: a question that comes while the database is away is asked when it is back', async () => {
+test('K-7: a question that comes while the database is down is asked when it is back', async () => {
   const { server, a } = await twoGateways();
   const client = await v1Asked({ url: `${a.url}/one` }, async (url, init) => fetch(url, init));
   await client.call('echo', { text: 'connected' });

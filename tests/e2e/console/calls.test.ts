@@ -5,7 +5,7 @@ import { taskIdOf, type Json } from '../../support/hub.ts';
 import { setup } from './setup.ts';
 
 describe.each(['old', 'new'])('a server of the %s era', (server) => {
-  test('W-3: calls are listed with their outcome, and one call with its arguments and result', async () => {
+  test('W-3: calls are listed with their outcome, and one call is shown with arguments and result', async () => {
     const { hub, person } = await setup();
     await hub.call('execute_tool', { server, tool: 'echo', args: { text: 'hello' } });
     await hub.call('execute_tool', { server, tool: 'fail' });
@@ -31,7 +31,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     });
   });
 
-  test('W-3, W-4: a call that waits for a person says so, with its questions', async () => {
+  test('W-3, W-4: a call that waits for an answer is listed as waiting, with its questions', async () => {
     const { hub, person } = await setup();
     const reply = await hub.call('execute_tool', { server, tool: 'ask' });
     const call = await person.one('/calls?status=waiting');
@@ -45,7 +45,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     expect(ended).toMatchObject({ id: call.id, waits: [{ from: expect.any(Number), to: expect.any(Number) }] });
   });
 
-  test('W-3: a task is cancelled, once', async () => {
+  test('W-3: a task is cancelled once', async () => {
     const { hub, person } = await setup();
     const reply = await hub.call('execute_tool', { server, tool: 'slow', args: { ms: 60_000 }, timeout_ms: 1 });
     const { id } = await person.one('/calls?status=running&task=true');
@@ -61,7 +61,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     ]);
   });
 
-  test('W-3: a call that is no task is cancelled, and its client is told why', async () => {
+  test('W-3: a call that is no task is cancelled, and its client gets the reason', async () => {
     const { hub, person } = await setup();
     const calling = hub.call('execute_tool', { server, tool: 'slow', args: { ms: 60_000 } });
     const { id } = await person.one('/calls?status=running&task=false');
@@ -114,7 +114,7 @@ test('W-3, W-4: calls are filtered and read in pages', async () => {
   expect((await person.get('/calls/unknown')).status).toBe(404);
 });
 
-test('W-3: a result that is too large is not kept, and that is said', async () => {
+test('W-3: a result that is too large for the history is not kept, and is marked as truncated', async () => {
   const { hub, person } = await setup();
   await hub.call('execute_tool', { server: 'old', tool: 'big', args: { bytes: 200_000 } });
   const { id } = await person.one('/calls?status=ended');
@@ -124,7 +124,7 @@ test('W-3: a result that is too large is not kept, and that is said', async () =
   expect(body).not.toHaveProperty('result');
 });
 
-test('W-3, W-5: calls that go on are found by the index of those, and calls are not counted for each request', async () => {
+test('W-3, W-5: running calls are read by index, and calls are not counted for each request', async () => {
   const { gateway, person } = await setup();
   const { history } = gateway.gateway.store;
   const [read, tally] = [history.read.bind(history), history.tally.bind(history)];
@@ -149,7 +149,7 @@ test('W-3, W-5: calls that go on are found by the index of those, and calls are 
   expect(counted).toBe(1);
 });
 
-test('W-3: a result that is too large for the history is read from its task, as long as that is kept', async () => {
+test('W-3: a result that is too large for the history is read from its task while the task exists', async () => {
   const { hub, person } = await setup({ history: { entryBytes: 1024 } });
   const text = 'x'.repeat(5000);
   const { body: begun } = await person.post('/servers/old/calls', { tool: 'echo', arguments: { text } });

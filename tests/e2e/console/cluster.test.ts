@@ -62,7 +62,7 @@ test.each([
   await events.next('call', (each) => each['status'] === 'completed');
 });
 
-test('W-2: of two answers at two gateways one wins', async () => {
+test('W-2: of two answers at two gateways one is accepted', async () => {
   const { a, b } = await two();
   const hub = await hubOverHttp(a.url);
   const [here, there] = [await atConsole(a), withToken(b, b.console.key)];
@@ -73,7 +73,7 @@ test('W-2: of two answers at two gateways one wins', async () => {
   expect(lost.body['question']).toMatchObject({ status: 'accepted', answeredBy: won.body['answeredBy'] });
 });
 
-test('W-3, W-5: calls are cancelled, tools tried, and servers and sessions shown, wherever they are', async () => {
+test('W-3, W-5: calls, tools, servers and sessions of both gateways can be used at either', async () => {
   const { a, b } = await two();
   const hub = await hubOverHttp(a.url, 'modern');
   const person = await atConsole(b);
@@ -99,7 +99,7 @@ test('W-3, W-5: calls are cancelled, tools tried, and servers and sessions shown
   expect(new Set(sessions.map(({ gateway }) => gateway))).toEqual(new Set([owner]));
 });
 
-test('W-7: a cookie is good at all gateways, and each person sees the same at all of them', async () => {
+test('W-7: a cookie is valid at all gateways, and a person sees the same data at each', async () => {
   const { a, b } = await two(PEOPLE);
   const ofAnn = await hubOverHttp(a.url, 'v1', { authorization: `Bearer ${ANN}` });
   const ann = await atConsole(a, ANN);
@@ -118,7 +118,7 @@ test('W-7: a cookie is good at all gateways, and each person sees the same at al
   });
 });
 
-test('W-6: a page goes on at another gateway where it was', async () => {
+test('W-6: a page continues its event stream at another gateway', async () => {
   const { a, b } = await two();
   const hub = await hubOverHttp(b.url);
   const person = await atConsole(a);
@@ -133,7 +133,7 @@ test('W-6: a page goes on at another gateway where it was', async () => {
   expect(new Set(resumed.of('call').map(({ id }) => id)).size).toBe(1);
 });
 
-test('N-2, N-3: both gateways notify once, and a link in the message answers at the one that has not the session', async () => {
+test('N-2, N-3: two gateways notify once, and the answer link works at the gateway without the session', async () => {
   const hook = await Receiver.start();
   const targets = { hook: target(hook, { answerLinks: true, events: ['question', 'task'] }) };
   const { a, b } = await two({ notify: { targets } });
@@ -154,7 +154,7 @@ test('N-2, N-3: both gateways notify once, and a link in the message answers at 
   expect(hook.received).toHaveLength(2);
 });
 
-test('G-2, K-5: a call that waits for approval at a gateway that is killed goes on at another, and is sent once', async () => {
+test('G-2, K-5: a call that waits for approval at a killed gateway continues at another and is sent once', async () => {
   const { v1, config } = await servers();
   const settings = {
     store: postgres.url(),
@@ -196,7 +196,7 @@ test('G-2, K-5: a call that waits for approval at a gateway that is killed goes 
   expect(v1.state.calls).toHaveLength(1);
 });
 
-test('A-N, W-7: a person who begins to sign in at one gateway goes on at the other, and is signed in at both', async () => {
+test('A-N, W-7: a sign-in that begins at one gateway ends at the other and is valid at both', async () => {
   const issuer = await handmadeIssuer('console');
   const publicUrl = 'https://gateway.example.com';
   const auth = { issuers: [{ issuer: issuer.url, console: { clientId: 'console' } }] };

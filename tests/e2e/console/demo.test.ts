@@ -20,7 +20,7 @@ async function gatewayWithDemo(
   return owned(await startHttp({ ...config, demo: DEMO }, createLog('silent')));
 }
 
-test('W-8: the demo is started from an empty page, asks, and is removed again', async () => {
+test('W-8: the demo is started from an empty page, asks a question and is removed', async () => {
   const gateway = await gatewayWithDemo({});
   const person = await atConsole(gateway);
   expect((await person.get('/me')).body).toMatchObject({ demo: true });
@@ -41,7 +41,7 @@ test('W-8: the demo is started from an empty page, asks, and is removed again', 
   expect((await person.post('/servers/demo/remove')).status).toBe(404);
 });
 
-test('W-8: the demo leaves other servers of its name alone', async () => {
+test('W-8: the demo leaves another server named demo unchanged', async () => {
   const { v1 } = await servers();
   const gateway = await gatewayWithDemo({ demo: { url: v1.url } });
   const person = withToken(gateway, gateway.console.key);
@@ -50,7 +50,7 @@ test('W-8: the demo leaves other servers of its name alone', async () => {
   expect([kept.status, codeOf(kept)]).toEqual([403, 'not_allowed']);
 });
 
-test('W-7: who may not add servers cannot start the demo, and nobody removes the servers of others', async () => {
+test('W-7: only principals that may add servers start the demo, and only owners remove their servers', async () => {
   const { v1 } = await servers();
   const settings = { ...PEOPLE, addServers: ['ann'], addServerAddresses: 'any' as const };
   const gateway = await gatewayWithDemo({}, settings);
@@ -65,7 +65,7 @@ test('W-7: who may not add servers cannot start the demo, and nobody removes the
   expect((await ann.post('/servers/hers/remove')).status).toBe(200);
 });
 
-test('W-8: a gateway without a demo says what to do instead', async () => {
+test('W-8: a gateway without a demo refuses it with a hint to meanwhile demo', async () => {
   const gateway = await httpGateway({});
   const person = withToken(gateway, gateway.console.key);
   expect((await person.get('/me')).body).toMatchObject({ demo: false });

@@ -11,7 +11,7 @@ import { TestClock } from '../../support/test-clock.ts';
 import { readLaunch, type Launch } from '../../../src/cli/launch-file.ts';
 import { ANN, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
 
-test('W-6: the stream tells of calls, questions, servers and sessions', async () => {
+test('W-6: the event stream reports calls, questions, servers and sessions', async () => {
   const { gateway, hub, person } = await setup({ servers: { connect: { urls: 'lazy' } } });
   const events = await person.events();
   expect(events.events[0]).toMatchObject({ event: 'hello', id: expect.any(String), data: { seq: expect.any(Number) } });
@@ -38,7 +38,7 @@ test('W-6: the stream tells of calls, questions, servers and sessions', async ()
   expect(ids).toEqual(ids.toSorted((a, b) => a - b));
 });
 
-test('W-6: a stream that is resumed tells what was missed, once', async () => {
+test('W-6: a resumed stream reports missed events once', async () => {
   const { hub, person } = await setup();
   const echo = async (text: string) => hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text } });
   const first = await person.events();
@@ -59,7 +59,7 @@ test('W-6: a stream that is resumed tells what was missed, once', async () => {
   expect(new Set(third.of('call').map(({ id }) => id)).size).toBe(1);
 });
 
-test('W-6: a stream that was interrupted for too long is told to read everything again', async () => {
+test('W-6: a stream that was interrupted too long gets resync', async () => {
   const { hub, person } = await setup({ history: { keepMs: 1 } });
   await hub.call('execute_tool', { server: 'old', tool: 'echo', args: { text: 'x' } });
   const events = await person.events('999999999');
@@ -71,7 +71,7 @@ test('W-6: a stream that was interrupted for too long is told to read everything
   expect(codeOf(await person.get('/events?after=-1'))).toBe('invalid_parameter');
 });
 
-test('W-6: a page that has missed very much reads the lists instead of every change', async () => {
+test('W-6: a page that missed very many changes gets resync', async () => {
   const { gateway, person } = await setup();
   const first = await person.events();
   const { lastId } = first;
@@ -93,7 +93,7 @@ test('W-6: a page that has missed very much reads the lists instead of every cha
   expect(second.of('resync')).toEqual([]);
 });
 
-test('W-6, W-7: a stream tells a person only what is theirs, and an operator everything', async () => {
+test('W-6, W-7: a stream reports to a person only their own events, and to an operator all events', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, PEOPLE);
   const [ann, bob, ola] = [withToken(gateway, ANN), await atConsole(gateway, BOB), await atConsole(gateway, OLA)];
@@ -109,7 +109,7 @@ test('W-6, W-7: a stream tells a person only what is theirs, and an operator eve
   expect(new Set(ofAnn.of('call').map(({ principal }) => principal))).toEqual(new Set(['ann']));
 });
 
-test('W-6: the changes of others are read once, and a stream that is resumed does not read them either', async () => {
+test('W-6: changes of other principals are read once, and not again by a resumed stream', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, PEOPLE);
   const { history } = gateway.gateway.store;
@@ -139,7 +139,7 @@ test('W-6: the changes of others are read once, and a stream that is resumed doe
   expect(events.of('call')).toHaveLength(1);
 });
 
-test('W-6: after a kill and a restart, the page goes on with its cookie and hears what it missed', async () => {
+test('W-6: after a kill and a restart, a page continues with its cookie and gets missed events', async () => {
   const { config } = await servers();
   const store = join(await temporaryFolder(), 'store.db');
   const port = portToReturnTo();
@@ -174,7 +174,7 @@ test('W-6: after a kill and a restart, the page goes on with its cookie and hear
   });
 });
 
-test('W-6: a client that leaves before its stream has begun leaves nothing behind, and counts until then', async () => {
+test('W-6: a client that leaves before its stream begins is removed, and counts against the limit until then', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, PEOPLE);
   const ann = withToken(gateway, ANN);
@@ -208,7 +208,7 @@ test('W-6: a client that leaves before its stream has begun leaves nothing behin
   expect(streams).toHaveLength(50);
 });
 
-test('W-7: a stream ends when the person is no longer signed in', async () => {
+test('W-7: a stream ends when the sign-in expires', async () => {
   const clock = new TestClock(Date.now());
   const gateway = await httpGateway({}, PEOPLE, clock);
   const [page, program] = [await (await atConsole(gateway, ANN)).events(), await withToken(gateway, ANN).events()];
@@ -219,7 +219,7 @@ test('W-7: a stream ends when the person is no longer signed in', async () => {
   expect([later.closed, program.closed]).toEqual([false, false]);
 });
 
-test('W-6: the streams of one person are limited, and those of others are not affected', async () => {
+test('W-6: the streams of one person are limited, without effect on others', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, PEOPLE);
   const [ann, bob] = [withToken(gateway, ANN), withToken(gateway, BOB)];

@@ -7,7 +7,7 @@ import { raw, withToken } from '../../support/console.ts';
 import { configFile, temporaryFolder } from '../../support/gateway.ts';
 import { logged, serveProgram } from '../../support/program.ts';
 
-test('W-1, W-7: serve leaves the link in a file that only its user can read, until it ends', async () => {
+test('W-1, W-7: serve writes the launch link to a file with mode 600, and removes it at the end', async () => {
   const store = join(await temporaryFolder(), 'store.db');
   const program = await serveProgram(['--config', await configFile({}, { store })]);
   const file = `${store}.console.json`;
@@ -29,7 +29,7 @@ test('W-1, W-7: serve leaves the link in a file that only its user can read, unt
   await expect(stat(file)).rejects.toThrow('ENOENT');
 });
 
-test('W-1: a gateway whose file cannot be written starts all the same, and says so', async () => {
+test('W-1: a gateway whose launch file cannot be written starts and logs a warning', async () => {
   const folder = await temporaryFolder();
   const store = join(folder, 'store.db');
   await mkdir(join(`${store}.console.json`, 'in the way'), { recursive: true });
@@ -38,7 +38,7 @@ test('W-1: a gateway whose file cannot be written starts all the same, and says 
   expect((await raw(program, '/api/v1/me')).status).toBe(401);
 });
 
-test('W-1: the file of a gateway that is gone, or of none, counts for nothing', async () => {
+test('W-1: a missing launch file or one of a dead gateway is ignored', async () => {
   const file = join(await temporaryFolder(), 'launch.json');
   expect(await readLaunch(file)).toBeUndefined();
   const mine = { url: 'http://127.0.0.1:1/console', key: 'mine', pid: process.pid };
@@ -55,7 +55,7 @@ test('W-1: the file of a gateway that is gone, or of none, counts for nothing', 
   }
 });
 
-test('W-1: a file that others could read is replaced by one that they cannot', async () => {
+test('W-1: a launch file that others could read is replaced by a private one', async () => {
   const file = join(await temporaryFolder(), 'launch.json');
   await writeFile(file, 'old', { mode: 0o666 });
   await writeLaunch(file, { url: 'http://127.0.0.1:1/console', key: 'mine', pid: process.pid });
@@ -63,7 +63,7 @@ test('W-1: a file that others could read is replaced by one that they cannot', a
   expect(await readFile(file, 'utf8')).toContain('mine');
 });
 
-test('W-1: a store that is no file has its launch file in the data folder, one for each address', () => {
+test('W-1: a store that is no file has one launch file per address in the data folder', () => {
   const env = { HOME: '/home/ann' };
   const at = (store: string, port: number): string => launchFile({ store, host: '127.0.0.1', port }, env);
   expect(at('/data/a.db', 1)).toBe('/data/a.db.console.json');

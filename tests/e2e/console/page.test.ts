@@ -6,7 +6,7 @@ import { raw } from '../../support/console.ts';
 import { httpGateway } from '../../support/gateway.ts';
 import { setup } from './setup.ts';
 
-test('W-1, W-7: the page comes from the gateway, under a strict policy', async () => {
+test('W-1, W-7: the gateway serves the page with a strict content security policy', async () => {
   const gateway = await httpGateway({});
   const page = await raw(gateway, '/console');
   expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -32,7 +32,7 @@ test('W-1, W-7: the page comes from the gateway, under a strict policy', async (
   }
 });
 
-test('W-1: files are compressed, and not sent again to a browser that has them', async () => {
+test('W-1: files are compressed, and are not sent again to a browser that has them cached', async () => {
   const gateway = await httpGateway({});
   const whole = await fetch(new URL('/console/app.js', gateway.url), { headers: { 'accept-encoding': 'identity' } });
   expect(whole.headers.get('content-encoding')).toBeNull();
@@ -47,7 +47,7 @@ test('W-1: files are compressed, and not sent again to a browser that has them',
   expect([head.status, head.text, head.headers['etag']]).toEqual([200, '', etag]);
 });
 
-test('W-1: the page is at one address, and nothing else is served from there', async () => {
+test('W-1: the page has one address, and no other files are served', async () => {
   const gateway = await httpGateway({});
   for (const path of ['/console/', '/']) {
     const moved = await raw(gateway, path, { headers: { accept: 'text/html,*/*' } });
@@ -68,7 +68,7 @@ test('W-1: the page is at one address, and nothing else is served from there', a
   expect((await raw(gateway, '/console2')).status).toBe(404);
 });
 
-test('W-10: the API describes itself, with every route and every schema that it names', async () => {
+test('W-10: the OpenAPI document describes every route and schema', async () => {
   const { person, gateway } = await setup();
   const { status, body } = await raw(gateway, '/api/v1/openapi.json');
   expect([status, body]).toEqual([200, JSON.parse(JSON.stringify(openApi()))]);

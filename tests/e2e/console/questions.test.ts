@@ -6,7 +6,7 @@ import { hubOverHttp, taskIdOf, type Json } from '../../support/hub.ts';
 import { ANN, asked, BOB, OLA, PEOPLE, servers, setup } from './setup.ts';
 
 describe.each(['old', 'new'])('a server of the %s era', (server) => {
-  test('W-2: a question is listed with all that a person needs, and its answer reaches the server', async () => {
+  test('W-2: a question is listed in full, and its answer reaches the server', async () => {
     const { hub, person } = await setup();
     const call = await hub.call('execute_tool', { server, tool: 'ask', args: { message: 'Your name?' } });
     const question = await person.one('/questions');
@@ -38,7 +38,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     expect(await person.items('/questions?status=ended')).toMatchObject([{ id: question.id, status: 'accepted' }]);
   });
 
-  test('W-2: declining and cancelling are answers too', async () => {
+  test('W-2: decline and cancel are accepted as answers', async () => {
     const { hub, person } = await setup();
     for (const [action, status] of [
       ['decline', 'declined'],
@@ -49,7 +49,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     }
   });
 
-  test('W-2: an invalid answer is refused at its fields, and the question stays open', async () => {
+  test('W-2: an invalid answer is refused with errors per field, and the question stays open', async () => {
     const { hub, person } = await setup();
     const { id } = await asked(hub, person, server);
     const refused = async (answer: Json): Promise<unknown[]> => {
@@ -78,7 +78,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     expect((await person.get(`/questions/${id}`)).body).toMatchObject({ status: 'open' });
   });
 
-  test('W-2: a sampling request is answered or refused', async () => {
+  test('W-2: a sampling request is answered or declined', async () => {
     const { hub, person } = await setup();
     const call = await hub.call('execute_tool', { server, tool: 'sample', args: { prompt: 'Say hi' } });
     const question = await person.one('/questions');
@@ -99,7 +99,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
     ]);
   });
 
-  test('W-2: of two answers at once one wins, and the other is told who was first', async () => {
+  test('W-2: of two simultaneous answers one is accepted, and the other gets the name of the first', async () => {
     const { gateway, hub, person } = await setup();
     const other = withToken(gateway, gateway.console.key);
     const { id } = await asked(hub, person, server);
@@ -118,7 +118,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
   });
 });
 
-test('W-2: who answers through the hub is shown, too', async () => {
+test('W-2: an answer given through the hub is shown', async () => {
   const { hub, person } = await setup();
   const { id } = await asked(hub, person, 'old');
   await hub.call('respond_to_elicitation', { request_id: id, action: 'accept', content: { name: 'Ada' } });
@@ -129,7 +129,7 @@ test('W-2: who answers through the hub is shown, too', async () => {
   ]);
 });
 
-test('W-2: a question that was withdrawn or has expired cannot be answered', async () => {
+test('W-2: a withdrawn or expired question cannot be answered', async () => {
   const { hub, person } = await setup();
   const { id } = await asked(hub, person, 'old', 'withdraw', { ms: 300 });
   await person.waitFor('/questions', 0);
@@ -138,7 +138,7 @@ test('W-2: a question that was withdrawn or has expired cannot be answered', asy
   expect((body['question'] as Json)['reason']).toMatch(/withdrawn|no longer needed/);
 });
 
-test('W-2: a question that ends while its answer is being stored was answered too late', async () => {
+test('W-2: an answer is late if its question ends while the answer is stored', async () => {
   const { gateway, hub, person } = await setup();
   const { id, sessionId } = await asked(hub, person, 'old', 'withdraw', { ms: 500 });
   const interactions = gateway.gateway.sessions.find((session) => session.id === sessionId)?.interactions;
@@ -159,13 +159,13 @@ test('W-2: a question with a URL is accepted without content', async () => {
   expect((await person.post(`/questions/${question.id}/answer`, { action: 'accept' })).status).toBe(200);
 });
 
-test('W-2: a form that asks for a password is marked', async () => {
+test('W-2: a form with a password field is marked as secret', async () => {
   const { hub, person } = await setup();
   expect(await asked(hub, person, 'old', 'ask', { field: 'password' })).toMatchObject({ secret: true });
   expect(await person.items('/questions?status=ended')).toEqual([]);
 });
 
-test('W-2, W-7: a person sees and answers what belongs to their principal, and an operator everything', async () => {
+test('W-2, W-7: a person sees and answers only questions of their principal, and an operator all', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, PEOPLE);
   const ofAnn = await hubOverHttp(gateway.url, 'v1', { authorization: `Bearer ${ANN}` });
@@ -213,7 +213,7 @@ test('W-2: long lists are read in pages, in order, and can be searched', async (
   expect(await person.items('/questions?session=other')).toEqual([]);
 });
 
-test('W-10: wrong parameters are named', async () => {
+test('W-10: the error for a wrong parameter names the parameter', async () => {
   const { person } = await setup();
   const wrong = async (path: string): Promise<unknown> => {
     const { status, body } = await person.get(path);

@@ -32,7 +32,7 @@ test('W-5: servers are listed with their state, era and capabilities', async () 
     ]);
 });
 
-test('W-5: addresses show no secrets, and a server that cannot be used says what to do', async () => {
+test('W-5: addresses hide secrets, and a server that cannot be used has a fix', async () => {
   const gateway = await httpGateway({
     away: { url: 'http://user:pass@127.0.0.1:9/mcp?key=secret' },
     missing: { command: '/no/such/program', args: ['--token', 'secret'], env: { KEY: 'secret' } },
@@ -56,7 +56,7 @@ test('W-5: addresses show no secrets, and a server that cannot be used says what
   ]);
 });
 
-test('W-5: one server has its tools and its log', async () => {
+test('W-5: a server is shown with its tools and its log', async () => {
   const gateway = await httpGateway({ local: v1Stdio() });
   const person = withToken(gateway, gateway.console.key);
   expect((await person.get('/servers/local')).body).not.toHaveProperty('tools');
@@ -81,7 +81,7 @@ test('W-5: one server has its tools and its log', async () => {
 });
 
 test.each(['old', 'new'])(
-  'W-5: a tool of the %s server is tried, with its questions and its result',
+  'W-5: a tool of the %s server is called from the console, with its questions and its result',
   async (server) => {
     const { person } = await setup();
     const events = await person.events();
@@ -103,7 +103,7 @@ test.each(['old', 'new'])(
   },
 );
 
-test('W-5: what cannot be tried is refused', async () => {
+test('W-5: an invalid tool call from the console is refused', async () => {
   const { person } = await setup();
   expect((await person.post('/servers/none/calls', { tool: 'echo' })).status).toBe(404);
   expect((await person.post('/servers/old/calls', {})).text).toContain("'tool'");
@@ -119,7 +119,7 @@ test('W-5: what cannot be tried is refused', async () => {
     .toMatchObject({ tool: 'nothing', endedAt: expect.any(Number) });
 });
 
-test('W-5: sessions show who is connected and what they hold', async () => {
+test('W-5: sessions show their client and their tasks and questions', async () => {
   const { gateway, hub, person } = await setup();
   await hub.call('execute_tool', { server: 'old', tool: 'ask' });
   const direct = await hubOverHttp(`${gateway.url}/new`, 'modern', {}, 'other-program');
@@ -138,7 +138,7 @@ test('W-5: sessions show who is connected and what they hold', async () => {
   expect(sessions.find(({ view }) => view === 'direct')).toMatchObject({ server: 'new', program: 'other-program' });
 });
 
-test('W-5: sessions that are only stored are shown as dormant, page by page, and stay asleep', async () => {
+test('W-5: stored sessions are listed as dormant, in pages, and are not restored', async () => {
   const { gateway, hub, person } = await setup();
   await hub.call('list_servers');
   const { store } = gateway.gateway;
@@ -176,7 +176,7 @@ test('W-5: sessions that are only stored are shown as dormant, page by page, and
   expect(gateway.gateway.sessions.map(({ id }) => id)).toEqual([hub.sessionId()]);
 });
 
-test('W-5, W-7: servers and sessions of other principals are for operators', async () => {
+test('W-5, W-7: only operators see servers and sessions of other principals', async () => {
   const { v1, config } = await servers();
   const gateway = await httpGateway(config, { ...PEOPLE, addServerAddresses: 'any' });
   const ofAnn = await hubOverHttp(gateway.url, 'v1', { authorization: `Bearer ${ANN}` });
@@ -205,7 +205,7 @@ test('W-5, W-7: servers and sessions of other principals are for operators', asy
   expect(await ola.items('/sessions')).toMatchObject([{ principal: 'ann' }, { id: 'stored', principal: 'ann' }]);
 });
 
-test('W-5, W-7: an operator sees servers of one name of several principals, each with its own calls', async () => {
+test('W-5, W-7: an operator sees same-named servers of several principals, each with its own calls', async () => {
   const { v1, v2 } = await servers();
   const gateway = await httpGateway({}, { ...PEOPLE, addServerAddresses: 'any' });
   for (const [token, url] of [
@@ -238,7 +238,7 @@ test('W-5, W-7: an operator sees servers of one name of several principals, each
   expect(await bob?.items('/calls?principal=ann')).toEqual([]);
 });
 
-test('W-5: without a history, servers and sessions are shown, and tools are not tried', async () => {
+test('W-5: without a history servers and sessions are shown, and tools cannot be called', async () => {
   const { hub, person } = await setup({ history: { keepMs: 0 } });
   await hub.call('execute_tool', { server: 'old', tool: 'ask' });
   expect((await person.get('/me')).body).toMatchObject({ history: { keepMs: 0 } });
@@ -249,7 +249,7 @@ test('W-5: without a history, servers and sessions are shown, and tools are not 
   expect(refused.text).toContain('history.keepMs');
 });
 
-test('W-4: without a history, nothing that others left in the store is shown as going on', async () => {
+test('W-4: without a history stored entries of other gateways are not shown as running', async () => {
   const { gateway, person } = await setup({ history: { keepMs: 0 } });
   const about = { principal: 'local', server: 'old', sessionId: 'gone' };
   const call = { kind: 'call', id: 'c', ...about, tool: 'echo', view: 'hub', startedAt: Date.now() } as const;

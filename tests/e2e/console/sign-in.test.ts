@@ -22,7 +22,7 @@ const ANN = 'a-token-of-ann-1234';
 const BOB = 'a-token-of-bob-1234';
 const TOKENS = { auth: { tokens: { ann: ANN, bob: BOB }, operators: ['bob'] } };
 
-test('W-7: the key of the launch link is exchanged for a cookie that scripts and other sites do not get', async () => {
+test('W-7: the launch key is exchanged for a cookie that scripts and other sites cannot read', async () => {
   const gateway = await httpGateway({});
   const { status, headers, body } = await raw(gateway, '/console/sign-in', {
     method: 'POST',
@@ -40,7 +40,7 @@ test('W-7: the key of the launch link is exchanged for a cookie that scripts and
   expect((await person.get('/me')).body).toMatchObject({ principal: 'local', operator: true });
 });
 
-test('W-7: without tokens, the API needs the cookie or the launch key, also on this machine', async () => {
+test('W-7: without tokens the API requires the cookie or the launch key, also locally', async () => {
   const gateway = await httpGateway({});
   const without = await raw(gateway, '/api/v1/me');
   expect([without.status, codeOf(without)]).toEqual([401, 'not_signed_in']);
@@ -50,7 +50,7 @@ test('W-7: without tokens, the API needs the cookie or the launch key, also on t
   expect((await withToken(gateway, gateway.console.key).get('/me')).body).toMatchObject({ operator: true });
 });
 
-test('W-7: with tokens, each person signs in with their own', async () => {
+test('W-7: with tokens each person signs in with their own token', async () => {
   const gateway = await httpGateway({}, TOKENS);
   const who = async (key: string): Promise<unknown> => (await (await atConsole(gateway, key)).get('/me')).body;
   expect(await who(ANN)).toMatchObject({ principal: 'ann', operator: false });
@@ -59,7 +59,7 @@ test('W-7: with tokens, each person signs in with their own', async () => {
   expect(await who(gateway.console.key)).toMatchObject({ principal: 'local', operator: true });
 });
 
-test('W-7: wrong keys and tokens are refused with the fix, after many of them for a while, and right ones never', async () => {
+test('W-7: wrong keys are refused with a fix, too many of them for a while, and right ones always work', async () => {
   const clock = new TestClock(Date.now());
   const gateway = await httpGateway({}, {}, clock);
   const attempt = async (key: unknown) =>
@@ -80,7 +80,7 @@ test('W-7: wrong keys and tokens are refused with the fix, after many of them fo
   expect((await attempt('wrong')).status).toBe(401);
 });
 
-test('W-7, A-Q: a link signs in with the launch key, but not with a token, which anybody could put into it', async () => {
+test('W-7, A-Q: a link signs in with the launch key, and never with a token', async () => {
   const clock = new TestClock(Date.now());
   const gateway = await httpGateway({}, TOKENS, clock);
   const attempt = async (body: object) =>
@@ -108,7 +108,7 @@ test('W-7: signing out clears the cookie', async () => {
   ]);
 });
 
-test('W-7: a cookie that has expired, was changed or signed by somebody else is refused', async () => {
+test('W-7: a cookie that is expired, changed or signed with another key is refused', async () => {
   const clock = new TestClock(Date.now());
   const gateway = await httpGateway({}, TOKENS, clock);
   const { cookie, ...others } = await signIn(gateway, ANN);
@@ -136,7 +136,7 @@ test('W-7: a cookie that has expired, was changed or signed by somebody else is 
   expect(await status(cookie)).toBe(401);
 });
 
-test('W-7: a cookie is valid after a restart, until its token is gone or replaced', async () => {
+test('W-7: a cookie is valid after a restart until its token is removed or replaced', async () => {
   const store = join(await temporaryFolder(), 'store.db');
   const first = await httpGateway({}, { ...TOKENS, store });
   const [ann, local] = [await signIn(first, ANN), await signIn(first)];
@@ -154,7 +154,7 @@ test('W-7: a cookie is valid after a restart, until its token is gone or replace
   expect(await status(fourth, ann)).toBe(401);
 });
 
-test('W-7: the gateways of two stores on one machine do not take each other’s cookies', async () => {
+test('W-7: gateways of two stores on one machine ignore each other’s cookies', async () => {
   const [one, other] = [await httpGateway({}), await httpGateway({})];
   const [ofOne, ofOther] = [await signIn(one), await signIn(other)];
   expect(ofOne.cookie.split('=')[0]).not.toBe(ofOther.cookie.split('=')[0]);
@@ -163,7 +163,7 @@ test('W-7: the gateways of two stores on one machine do not take each other’s 
   expect((await raw(other, '/api/v1/me', { headers: { ...ofOther, cookie } })).status).toBe(200);
 });
 
-test('W-7: pages of other origins get nothing, and no request can be made for a person without their page', async () => {
+test('W-7: requests of other origins, and without the page key, are refused', async () => {
   const gateway = await httpGateway({});
   const { host, port } = new URL(gateway.url);
   const signedIn = await signIn(gateway);
@@ -205,7 +205,7 @@ test('W-7: pages of other origins get nothing, and no request can be made for a 
   }
 });
 
-test('W-7: a cookie alone is worth nothing: another port of the host, to which browsers send it, cannot use it', async () => {
+test('W-7: a cookie without the page key is refused, as from another port of the host', async () => {
   const gateway = await httpGateway({}, TOKENS);
   const [{ cookie, 'meanwhile-console': pageKey }, bob] = [await signIn(gateway, ANN), await signIn(gateway, BOB)];
   const paths: [path: string, given: Raw][] = [
@@ -226,13 +226,13 @@ test('W-7: a cookie alone is worth nothing: another port of the host, to which b
   expect((await raw(gateway, '/api/v1/me', { headers: { ...again, 'meanwhile-console': pageKey } })).status).toBe(200);
 });
 
-test('W-7: behind a proxy, the page is of the host that the operator has allowed', async () => {
+test('W-7: behind a proxy the page works at an allowed host', async () => {
   const gateway = await httpGateway({}, { allowedHosts: ['gateway.example'] });
   const headers = { ...(await signIn(gateway)), host: 'gateway.example', origin: 'https://gateway.example' };
   expect((await raw(gateway, '/api/v1/me', { headers })).status).toBe(200);
 });
 
-test('W-7: a cookie that was set behind TLS is not sent without', async () => {
+test('W-7: a cookie set over TLS is Secure', async () => {
   const gateway = await httpGateway({}, { allowedHosts: ['gateway.example'] });
   const body = { key: gateway.console.key };
   const set = async (origin: string) => {
@@ -243,7 +243,7 @@ test('W-7: a cookie that was set behind TLS is not sent without', async () => {
   expect(await set('http://gateway.example')).toMatch(/^meanwhile_console_(?!.*Secure)/);
 });
 
-test('W-7: behind TLS, no other site can put its cookie in the place of the own one', async () => {
+test('W-7: over TLS a cookie of another site does not replace the own one', async () => {
   const gateway = await httpGateway({}, { ...TOKENS, allowedHosts: ['gateway.example'] });
   const at = { ...JSON_HEADERS, host: 'gateway.example', origin: 'https://gateway.example' };
   const signedIn = await raw(gateway, '/console/sign-in', { method: 'POST', headers: at, body: { key: ANN } });
@@ -256,7 +256,7 @@ test('W-7: behind TLS, no other site can put its cookie in the place of the own 
   }
 });
 
-test('W-7: the page lets a browser pass to another page of the gateway, and nobody else can', async () => {
+test('W-7: only the signed-in page can pass a browser to another page of the gateway', async () => {
   const clock = new TestClock(Date.now());
   const gateway = await httpGateway({}, TOKENS, clock);
   const person = await signIn(gateway, ANN);
@@ -287,7 +287,7 @@ test('W-7: the page lets a browser pass to another page of the gateway, and nobo
   expect(await visitor(address, person.cookie)).toBeUndefined();
 });
 
-test('W-7: a body that is too large or no JSON is refused', async () => {
+test('W-7: a body that is too large or not JSON is refused', async () => {
   const gateway = await httpGateway({}, { limits: { bodyBytes: 2000 } });
   const post = async (body: string) =>
     raw(gateway, '/console/sign-in', { method: 'POST', headers: JSON_HEADERS, body });
@@ -298,7 +298,7 @@ test('W-7: a body that is too large or no JSON is refused', async () => {
   expect((await post(JSON.stringify({ key: 'x'.repeat(3000) }))).status).toBe(413);
 });
 
-test('W-1, W-7: operators are names in auth.tokens', async () => {
+test('W-1, W-7: auth.operators must name entries of auth.tokens', async () => {
   await expect(httpGateway({}, { auth: { tokens: { ann: ANN }, operators: ['bob'] } })).rejects.toThrow(
     /auth\.operators\[0\]: neither a name in auth\.tokens/,
   );
