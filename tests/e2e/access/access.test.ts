@@ -47,7 +47,7 @@ async function toolsOf(hub: HubClient): Promise<string[]> {
 }
 
 test.each(KINDS)(
-  'A-P: at the hub a hidden server does not exist, and a hidden tool cannot be called (%s)',
+  'A-P: the hub hides a server that a principal may not use, and refuses its tools (%s)',
   async (kind) => {
     const { gateway, open, secret } = await started();
     const [ada, ben] = await Promise.all([hubOverHttp(gateway.url, kind, ADA), hubOverHttp(gateway.url, kind, BEN)]);
@@ -87,35 +87,38 @@ test.each(KINDS)(
   },
 );
 
-test.each(ERAS)('A-P: /mcp/<server> answers as for an unknown server, and hides the tools (%s)', async (era) => {
-  const { gateway, open } = await started();
-  await expect((async () => (await wireAt(era, `${gateway.url}/secret`, BEN)).request('tools/list'))()).rejects.toThrow(
-    "no server 'secret'; known: open",
-  );
-  const ben = await wireAt(era, `${gateway.url}/open`, BEN);
-  const first = await ben.request('tools/list');
-  const pages = [first];
-  for (let cursor = first['nextCursor']; cursor !== undefined;) {
-    const page = await ben.request('tools/list', { cursor });
-    pages.push(page);
-    cursor = page['nextCursor'];
-  }
-  const names = pages.flatMap(({ tools }) => namesIn(tools));
-  expect(names).toContain('echo');
-  expect(names).not.toContain('slow');
-  expect(await ben.error('tools/call', { name: 'slow', arguments: { ms: 1 } })).toMatchObject({
-    code: -32602,
-    message: expect.stringContaining('Unknown tool: slow') as string,
-  });
-  // A call that is not well-formed must not pass the rules by.
-  expect(await ben.error('tools/call', { name: 'slow', arguments: ['x'] })).toBeDefined();
-  expect(await ben.error('tools/call', { name: ['slow'], arguments: {} })).toBeDefined();
-  expect(callsOf(open)).toEqual([]);
-  const ada = await wireAt(era, `${gateway.url}/open`, ADA);
-  expect(await ada.call('slow', { ms: 1 })).toMatchObject({ content: [{ type: 'text' }] });
-});
+test.each(ERAS)(
+  'A-P: /mcp/<server> answers for a hidden server as for an unknown one, and hides tools (%s)',
+  async (era) => {
+    const { gateway, open } = await started();
+    await expect(
+      (async () => (await wireAt(era, `${gateway.url}/secret`, BEN)).request('tools/list'))(),
+    ).rejects.toThrow("no server 'secret'; known: open");
+    const ben = await wireAt(era, `${gateway.url}/open`, BEN);
+    const first = await ben.request('tools/list');
+    const pages = [first];
+    for (let cursor = first['nextCursor']; cursor !== undefined;) {
+      const page = await ben.request('tools/list', { cursor });
+      pages.push(page);
+      cursor = page['nextCursor'];
+    }
+    const names = pages.flatMap(({ tools }) => namesIn(tools));
+    expect(names).toContain('echo');
+    expect(names).not.toContain('slow');
+    expect(await ben.error('tools/call', { name: 'slow', arguments: { ms: 1 } })).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('Unknown tool: slow') as string,
+    });
+    // A call that is not well-formed must not pass the rules by.
+    expect(await ben.error('tools/call', { name: 'slow', arguments: ['x'] })).toBeDefined();
+    expect(await ben.error('tools/call', { name: ['slow'], arguments: {} })).toBeDefined();
+    expect(callsOf(open)).toEqual([]);
+    const ada = await wireAt(era, `${gateway.url}/open`, ADA);
+    expect(await ada.call('slow', { ms: 1 })).toMatchObject({ content: [{ type: 'text' }] });
+  },
+);
 
-test.each(ERAS)('A-P: /mcp/all and groups have only what may be used (%s)', async (era) => {
+test.each(ERAS)('A-P: /mcp/all and groups contain only the tools that a principal may use (%s)', async (era) => {
   const { gateway, secret } = await started();
   for (const name of ['all', 'pair']) {
     const ben = await wireAt(era, `${gateway.url}/${name}`, BEN);
@@ -144,7 +147,7 @@ test.each(ERAS)('A-P: /mcp/all and groups have only what may be used (%s)', asyn
   expect(callsOf(secret)).toEqual([]);
 });
 
-test('A-P: the API and the console show and try only what may be used', async () => {
+test('A-P: API and console show only the servers and tools that a principal may use', async () => {
   const { gateway } = await started({ addServerAddresses: 'any' });
   const [ada, ben] = [withToken(gateway, TOKENS.ada), withToken(gateway, TOKENS.ben)];
   expect(namesIn(await ada.items('/servers'))).toEqual(['open', 'secret']);
@@ -162,14 +165,14 @@ test('A-P: the API and the console show and try only what may be used', async ()
   expect((await ben.post('/servers/open/calls', { tool: 'echo', arguments: { text: 'x' } })).status).toBe(202);
 });
 
-test('A-P: metrics, which name all servers, are for those who may use all of them', async () => {
+test('A-P: only principals with access to all servers can read metrics', async () => {
   const { gateway } = await started();
   const url = gateway.url.replace('/mcp', '/metrics');
   expect((await send(url, { method: 'GET', headers: ADA })).status).toBe(200);
   expect((await send(url, { method: 'GET', headers: BEN })).status).toBe(403);
 });
 
-test('A-P: nobody can add or replace a server under the name of a hidden one, nor learn that there is one', async () => {
+test('A-P: adding a server under the name of a hidden one is refused without naming it', async () => {
   const { gateway, open } = await started({ addServerAddresses: 'any', allowServerChanges: true });
   const ben = await hubOverHttp(gateway.url, 'v1', BEN);
   const refused = await ben.call('add_server', { name: 'secret', url: open.url });
@@ -183,7 +186,7 @@ test('A-P: nobody can add or replace a server under the name of a hidden one, no
   expect((await ben.call('execute_tool', { server: 'mine', tool: 'slow', args: { ms: 1 } })).isError).toBe(false);
 });
 
-test('A-P, A-13: the id of a task, or the name of a state, gives no access to what the principal may not use', async () => {
+test('A-P, A-13: a task id or a state name gives no access to servers that a principal may not use', async () => {
   const { gateway } = await started();
   const ada = await hubOverHttp(gateway.url, 'modern', ADA);
   const begun = await ada.call('execute_tool', {
@@ -205,7 +208,7 @@ test('A-P, A-13: the id of a task, or the name of a state, gives no access to wh
 });
 
 test.each(['changed rules', 'the same rules'])(
-  'A-P: after a restart a task goes on only if its tool may be used (%s)',
+  'A-P: after a restart a task continues only if its tool is still allowed (%s)',
   async (what) => {
     const store = `${await temporaryFolder()}/store.db`;
     const server = owned(await startTasksV2Http());
@@ -238,7 +241,7 @@ test.each(['changed rules', 'the same rules'])(
   },
 );
 
-test('A-P: without a rule that matches, a principal sees nothing; local clients are principals, too', async () => {
+test('A-P: without a matching rule a principal sees nothing, also the local principal', async () => {
   const server = owned(await startV1Http());
   const gateway = await httpGateway(
     { one: { url: server.url } },

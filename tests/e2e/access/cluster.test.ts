@@ -30,7 +30,7 @@ async function twoGateways(settings: SettingsInput): Promise<{ a: TestGateway; b
   return { a: await httpGateway(servers, shared), b: await httpGateway(servers, shared) };
 }
 
-test('A-N, K-6: quotas hold at two gateways together, once they know of each other', async () => {
+test('A-N, K-6: quotas count the use at two gateways together', async () => {
   const { a, b } = await twoGateways({
     auth: { tokens: TOKENS },
     quotas: { callsPerMinute: 5, sessions: 2 },
@@ -57,7 +57,7 @@ test('A-N, K-6: quotas hold at two gateways together, once they know of each oth
   expect(await ben.call('echo', { text: 'his' })).toMatchObject({ content: [{ text: 'his' }] });
 });
 
-test('A-P: a forwarded request is decided by what its own token says', async () => {
+test('A-P: a forwarded request is authorized by its own token', async () => {
   const publicUrl = 'https://gateway.example.com';
   const issuer = await handmadeIssuer(`${publicUrl}/mcp`);
   const { a, b } = await twoGateways({

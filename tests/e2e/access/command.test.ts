@@ -16,7 +16,7 @@ async function config(settings: SettingsInput = { access: ACCESS }): Promise<str
   return ['--config', await configFile({ db: server, files: server }, { auth, ...settings })];
 }
 
-test('A-P: tells which servers a principal may use, and which rule says so', async () => {
+test('A-P: access test lists the servers of a principal with the deciding rule', async () => {
   const file = await config();
   const { code, stdout } = await runCommand(['access', 'test', 'ci', ...file]);
   expect(code).toBe(0);
@@ -30,7 +30,7 @@ test('A-P: tells which servers a principal may use, and which rule says so', asy
   });
 });
 
-test('A-P, A-9: tells which rule decides on a tool, and why the others do not', async () => {
+test('A-P, A-9: access test names the deciding rule for a tool, and why others do not match', async () => {
   const file = await config();
   const allowed = await runCommand(['access', 'test', 'u@x', 'db', 'query', '--scope', 'mcp:operate', ...file]);
   expect(allowed.stdout).toMatch(/^allow: access\[1\] decides/);
@@ -46,7 +46,7 @@ test('A-P, A-9: tells which rule decides on a tool, and why the others do not', 
   expect(misspelt.stderr).toContain("'flies' is not in the config file; did you mean 'files'?");
 });
 
-test('A-P: wrong usage is refused, and a rule that never decides stops the start', async () => {
+test('A-P: wrong usage of access test is refused, and an unreachable rule stops the start', async () => {
   const file = await config();
   expect((await runCommand(['access', 'test', ...file])).code).toBe(2);
   expect((await runCommand(['access', 'test', 'ci', '--claim', 'groups', ...file])).stderr).toContain('NAME=VALUE');

@@ -14,36 +14,33 @@ const KINDS: ClientKind[] = ['v1', 'modern'];
 const slow = (more: Json = {}): Json => ({ server: 'one', tool: 'slow', args: { ms: 600_000 }, ...more });
 const errorIn = ({ body }: { body: Json }): Json => body['error'] as Json;
 
-test.each(KINDS)(
-  'A-N: calls per minute are limited for each principal, at every endpoint together (%s)',
-  async (kind) => {
-    const server = owned(await startV1Http());
-    const { url, ada, ben } = await twoHubs({ one: { url: server.url } }, kind, { quotas: { callsPerMinute: 3 } });
-    expect([await echo(ada, 'one', 'a'), await echo(ada, 'one', 'b')]).toEqual(['a', 'b']);
-    expect((await ada.call('read_resource', { server: 'one', uri: 'test://text' })).isError).toBe(false);
-    const refused = await ada.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'c' } });
-    expect(errorIn(refused)).toMatchObject({
-      code: 'TOOL_ERR_LIMIT',
-      details: { quota: 'callsPerMinute', limit: 3, retryAfterMs: expect.any(Number) as number },
+test.each(KINDS)('A-N: calls per minute are limited per principal, over all endpoints (%s)', async (kind) => {
+  const server = owned(await startV1Http());
+  const { url, ada, ben } = await twoHubs({ one: { url: server.url } }, kind, { quotas: { callsPerMinute: 3 } });
+  expect([await echo(ada, 'one', 'a'), await echo(ada, 'one', 'b')]).toEqual(['a', 'b']);
+  expect((await ada.call('read_resource', { server: 'one', uri: 'test://text' })).isError).toBe(false);
+  const refused = await ada.call('execute_tool', { server: 'one', tool: 'echo', args: { text: 'c' } });
+  expect(errorIn(refused)).toMatchObject({
+    code: 'TOOL_ERR_LIMIT',
+    details: { quota: 'callsPerMinute', limit: 3, retryAfterMs: expect.any(Number) as number },
+  });
+  const { retryAfterMs } = errorIn(refused)['details'] as { retryAfterMs: number };
+  expect(retryAfterMs > 0 && retryAfterMs <= 60_000).toBe(true);
+  for (const wire of [
+    await LegacyWire.open(`${url}/one`, { headers: ADA }),
+    new ModernWire(`${url}/all`, { headers: ADA }),
+  ]) {
+    const tool = wire instanceof ModernWire ? 'one__echo' : 'echo';
+    expect(await wire.error('tools/call', { name: tool, arguments: { text: 'd' } })).toMatchObject({
+      code: -32000,
+      data: { code: 'TOOL_ERR_LIMIT', quota: 'callsPerMinute', limit: 3 },
     });
-    const { retryAfterMs } = errorIn(refused)['details'] as { retryAfterMs: number };
-    expect(retryAfterMs > 0 && retryAfterMs <= 60_000).toBe(true);
-    for (const wire of [
-      await LegacyWire.open(`${url}/one`, { headers: ADA }),
-      new ModernWire(`${url}/all`, { headers: ADA }),
-    ]) {
-      const tool = wire instanceof ModernWire ? 'one__echo' : 'echo';
-      expect(await wire.error('tools/call', { name: tool, arguments: { text: 'd' } })).toMatchObject({
-        code: -32000,
-        data: { code: 'TOOL_ERR_LIMIT', quota: 'callsPerMinute', limit: 3 },
-      });
-    }
-    expect(server.state.calls.filter(({ tool }) => tool === 'echo')).toHaveLength(2);
-    expect(await echo(ben, 'one', 'his')).toBe('his');
-  },
-);
+  }
+  expect(server.state.calls.filter(({ tool }) => tool === 'echo')).toHaveLength(2);
+  expect(await echo(ben, 'one', 'his')).toBe('his');
+});
 
-test('A-N: sessions are refused at the door with 429 and Retry-After, and counted by quota', async () => {
+test('A-N: sessions above the quota get 429 with Retry-After, and are counted', async () => {
   const { url } = await httpGateway({}, { auth: { tokens: TOKENS }, quotas: { sessions: 1 } });
   const metrics = async () =>
     parseOpenMetrics((await send(url.replace('/mcp', '/metrics'), { method: 'GET', headers: ADA })).text);
@@ -58,7 +55,7 @@ test('A-N: sessions are refused at the door with 429 and Retry-After, and counte
   expect(valueOf(await metrics(), 'meanwhile_quota_refusals_total', { quota: 'sessions' })).toBe(1);
 });
 
-test('A-N: open calls and tasks are limited; a call that has begun becomes a task all the same', async () => {
+test('A-N: open calls and tasks are limited, and a running call still becomes a task', async () => {
   const server = owned(await startV1Http());
   const quotas = { openCalls: 1, tasks: 1, overrides: [{ principals: ['ben'], openCalls: 5, tasks: 5 }] };
   const { ada, ben } = await twoHubs({ one: { url: server.url } }, 'modern', { quotas });
@@ -74,7 +71,7 @@ test('A-N: open calls and tasks are limited; a call that has begun becomes a tas
   expect(await echo(ada, 'one', 'again')).toBe('again');
 });
 
-test('A-N: open questions and bytes are limited', async () => {
+test('A-N: open questions and stored bytes are limited', async () => {
   const server = owned(await startV1Http());
   const { ada } = await twoHubs({ one: { url: server.url } }, 'v1', { quotas: { questions: 1, bytes: 20_000 } });
   const ask = { server: 'one', tool: 'ask', args: {}, timeout_ms: 5000 };
@@ -87,7 +84,7 @@ test('A-N: open questions and bytes are limited', async () => {
   expect(await echo(ada, 'one', 'small')).toBe('small');
 });
 
-test('A-N: a principal that calls without pause does not keep another from its calls', async () => {
+test('A-N: a principal that calls continuously does not block another principal', async () => {
   const server = owned(await startV1Http());
   const quotas = { openCalls: 2, overrides: [{ principals: ['ben'], openCalls: 100 }] };
   const { ada, ben } = await twoHubs({ one: { url: server.url } }, 'modern', { quotas, limits: { requests: 40 } });

@@ -74,7 +74,7 @@ class ClaudeCode {
   }
 }
 
-test('M-8: a client like Claude Code gets slow results and is asked, by servers of both eras', async () => {
+test('M-8: a client like Claude Code gets slow results and answers questions, of servers of both eras', async () => {
   const legacy = owned(await startV1Http());
   const modern = owned(await startV2Http({ era: 'modern' }));
   const keeping = owned(await startTasksV2Http());

@@ -11,7 +11,7 @@ import { textOf } from '../direct/answered.ts';
 
 const SETTINGS = { servers: { reconnect: { firstMs: 20, maxMs: 50, attempts: 1000 } } };
 
-test('M-4: a server that starts late, goes and comes back is no matter to the others, in both eras', async () => {
+test('M-4: a server that starts late, stops and returns does not affect the others, in both eras', async () => {
   const port = portToReturnTo();
   const steady = owned(await startV2Http({ era: 'modern' }));
   const servers = { late: { url: `http://127.0.0.1:${port}/mcp` }, steady: { url: steady.url } };
@@ -50,7 +50,7 @@ test('M-4: a server that starts late, goes and comes back is no matter to the ot
 
 const echo = { name: 'late__echo', arguments: { text: 'again' } };
 
-test('M-4, P-3: a store that cannot be written delays what is stored, and not the lists', async () => {
+test('M-4, P-3: a store that cannot be written delays tasks, and not lists', async () => {
   const one = owned(await startV1Http());
   const store = join(await temporaryFolder(), 'store.db');
   const { url } = await httpGateway({ one: { url: one.url } }, { store });
@@ -69,7 +69,7 @@ test('M-4, P-3: a store that cannot be written delays what is stored, and not th
   expect((await setting).result).toEqual({});
 });
 
-test.each(ERAS)('M-6: a hidden tool is not shown among several servers, and cannot be called (%s)', async (era) => {
+test.each(ERAS)('M-6: a hidden tool is not listed at /mcp/all, and cannot be called (%s)', async (era) => {
   const one = owned(await startV1Http());
   const { url } = await httpGateway({ one: { url: one.url, exclude: ['pid', 'crash'] } });
   const client = await clientAt(era, `${url}/all`);

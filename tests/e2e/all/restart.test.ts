@@ -18,7 +18,7 @@ const SETTINGS = {
   calls: { timeoutMs: 500 },
 };
 
-test('M-1, P-2: tasks that servers keep are there after a kill and restart, for every kind of client', async () => {
+test('M-1, P-2: native tasks survive a kill and a restart, for every kind of client', async () => {
   const core = owned(await startTasksV1Http());
   const ext = owned(await startTasksV2Http());
   const plain = owned(await startV1Http());

@@ -55,7 +55,7 @@ test('M-5: a client on stdio without tasks and elicitation gets slow results and
   expect(textOf(await call('get_task_result', { task_id: taskIdOf(asking) }))).toBe('Hello Ada');
 });
 
-test('M-1: a group on stdio, with names as they are', async () => {
+test('M-1: a group without prefixes works on stdio with the original tool names', async () => {
   const one = owned(await startV1Http());
   const groups = { few: { servers: ['one'], include: ['one__e*'], prefix: false } };
   const client = owned(new Client({ name: 'plain', version: '1' }, { capabilities: { elicitation: {} } }));
@@ -75,14 +75,14 @@ test.each([
   [['--group', 'many'], "no group 'many'; known: all, few"],
   [['--group', 'one'], "no group 'one'; known: all, few"],
   [['--server', 'few'], "no server 'few'; known: one"],
-])('M-1, H-12: meanwhile stdio %j is a mistake', async (args, message) => {
+])('M-1, H-12: meanwhile stdio %j is wrong usage', async (args, message) => {
   const config = await configFile({ one: NOWHERE }, GROUPS);
   const { code, stdout, stderr } = await runCommand(['stdio', '--config', config, ...args]);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(message);
 });
 
-test('M-1, X-4: two servers that clash in a group without prefixes end the start, which names both', async () => {
+test('M-1, X-4: two servers with the same tool name in a group without prefixes stop the start', async () => {
   const [one, two] = [owned(await startV1Http()), owned(await startV1Http())];
   const servers = { one: { url: one.url }, two: { url: two.url }, away: NOWHERE };
   const groups = { plain: { prefix: false } };

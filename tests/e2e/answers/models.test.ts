@@ -25,26 +25,29 @@ async function stage(api: Api, more: Json = {}): Promise<Stage> {
   return { model, gateway, hub: await hubOverHttp(gateway.url) };
 }
 
-test.each<Api>(['openai', 'anthropic'])('G-4: a server of the SDK gets the answer of a model (%s)', async (api) => {
-  const { model, gateway, hub } = await stage(api);
-  const reply = await hub.call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'Say hi' } });
-  expect(JSON.parse(reply.text)).toEqual({
-    role: 'assistant',
-    content: { type: 'text', text: 'Hello.' },
-    model: 'tiny-2026',
-    stopReason: 'endTurn',
-  });
-  expect(model.mistakes).toEqual([]);
-  expect(model.requests).toMatchObject([{ model: 'tiny', max_tokens: 64, temperature: 0.2 }]);
-  const person = await atConsole(gateway);
-  expect(await person.one('/questions?status=ended')).toMatchObject({
-    kind: 'sampling',
-    answeredBy: { principal: 'local', via: 'model', name: 'fast' },
-  });
-});
+test.each<Api>(['openai', 'anthropic'])(
+  'G-4: a server gets the answer of a model to its sampling request (%s)',
+  async (api) => {
+    const { model, gateway, hub } = await stage(api);
+    const reply = await hub.call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'Say hi' } });
+    expect(JSON.parse(reply.text)).toEqual({
+      role: 'assistant',
+      content: { type: 'text', text: 'Hello.' },
+      model: 'tiny-2026',
+      stopReason: 'endTurn',
+    });
+    expect(model.mistakes).toEqual([]);
+    expect(model.requests).toMatchObject([{ model: 'tiny', max_tokens: 64, temperature: 0.2 }]);
+    const person = await atConsole(gateway);
+    expect(await person.one('/questions?status=ended')).toMatchObject({
+      kind: 'sampling',
+      answeredBy: { principal: 'local', via: 'model', name: 'fast' },
+    });
+  },
+);
 
 test.each<Api>(['openai', 'anthropic'])(
-  'G-4: a model uses the tools of a server, and sees their results (%s)',
+  'G-4: a model calls the tools of a sampling request and gets their results (%s)',
   async (api) => {
     const { model, hub, gateway } = await stage(api);
     model.turns.push({ calls: [{ id: 'call_1', name: 'weather', input: { city: 'Oslo' } }] }, { text: 'Cold.' });
@@ -59,7 +62,7 @@ test.each<Api>(['openai', 'anthropic'])(
   },
 );
 
-test('G-4: a model whose key is refused leaves the question to the tools; neither log nor console tells the key', async () => {
+test('G-4: when a model refuses its key, the hub tools get the request, and the key stays secret', async () => {
   const { model, gateway, hub } = await stage('openai');
   model.turns.push({ status: 401, body: `Incorrect API key provided: ${KEY}` });
   const promoted = await hub.call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'Say hi' } });
@@ -78,7 +81,7 @@ test('G-4: a model whose key is refused leaves the question to the tools; neithe
   expect(JSON.parse(result.text)).toMatchObject({ model: 'me' });
 });
 
-test('G-4: a person who reviews prompts decides at the console', async () => {
+test('G-4: with review, a person approves the prompt at the console', async () => {
   const { model, gateway, hub } = await stage('anthropic', { review: true });
   const promoted = await hub.call('execute_tool', { server: 'one', tool: 'sample', args: { prompt: 'Say hi' } });
   expect(promoted.elicitations[0]?.message).toContain('system: Be brief.\nuser: Say hi');
@@ -92,7 +95,7 @@ test('G-4: a person who reviews prompts decides at the console', async () => {
   expect(model.mistakes).toEqual([]);
 });
 
-test('G-4: killed while a model answers, the next gateway asks it again, and the budget knows of both', async () => {
+test('G-4: a request that was open at a kill is sent to the model again and counts twice in the budget', async () => {
   const model = await startModelServer('openai');
   model.turns.push('silence');
   const server = owned(await startTasksV2Http());

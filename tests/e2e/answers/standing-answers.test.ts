@@ -13,7 +13,7 @@ const ANSWERS = [
   { name: 'not now', tool: 'ask', message: 'Later*', action: 'cancel' },
 ];
 
-test.each(['v1', 'modern'])('G-3: routine questions are answered before anybody is asked (server %s)', async (era) => {
+test.each(['v1', 'modern'])('G-3: standing answers answer routine questions at once (server %s)', async (era) => {
   const server = owned(await (era === 'v1' ? startV1Http() : startV2Http({ era: 'modern' })));
   const gateway = await httpGateway({ one: { url: server.url } }, { answers: ANSWERS });
   const hub = await hubOverHttp(gateway.url);
@@ -32,7 +32,7 @@ test.each(['v1', 'modern'])('G-3: routine questions are answered before anybody 
   expect((await call('ask', { message: 'What else?' })).elicitations).toHaveLength(1);
 });
 
-test('G-3: no rule opens a link, or enters a secret', async () => {
+test('G-3: no standing answer opens a URL or fills in a secret', async () => {
   const server = owned(await startV1Http());
   const gateway = await httpGateway({ one: { url: server.url } }, { answers: ANSWERS });
   const hub = await hubOverHttp(gateway.url);
@@ -45,7 +45,7 @@ test('G-3: no rule opens a link, or enters a secret', async () => {
   });
 });
 
-test('G-3: serve --dry-run tells what would have been answered, and answers nothing', async () => {
+test('G-3: serve --dry-run logs the standing answers that would apply, and answers nothing', async () => {
   const server = owned(await startV1Http());
   const config = await configFile({ one: { url: server.url } }, { answers: ANSWERS });
   const program = await serveProgram(['--config', config, '--dry-run']);

@@ -16,7 +16,7 @@ test('X-3, H-9: an answer with many invalid values gets a short error', { timeou
   await attack.expectUnharmed();
 });
 
-test('X-3: invalid arguments get a short error, however many there are', { timeout: ATTACK_MS }, async () => {
+test('X-3: a call with very many invalid arguments gets a short error', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
   const content = Array.from({ length: 200_000 }, () => ({ x: 1 }));
   const calls: [string, Record<string, unknown>][] = [
@@ -33,7 +33,7 @@ test('X-3: invalid arguments get a short error, however many there are', { timeo
   await attack.expectUnharmed();
 });
 
-test('X-3, H-8: a tool whose name is too long is left out', { timeout: ATTACK_MS }, async () => {
+test('X-3, H-8: a tool whose name is too long is not listed', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild('long-name'));
   const pattern = `${'*x'.repeat(60)}*y`;
   const none = await attack.hub.call('list_tools', { server: 'bad', pattern }, LONG);

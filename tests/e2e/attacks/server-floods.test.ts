@@ -3,7 +3,7 @@ import { ATTACK_MS, attacked, hostileChild, MEGABYTE } from './attack.ts';
 
 const LONG = { timeout: ATTACK_MS };
 
-test('X-3, E-2: notifications of 30 MB are not kept, and the store stays small', { timeout: ATTACK_MS }, async () => {
+test('X-3, E-2: notifications of 30 MB are not stored', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
   const args = { bytes: 30_000_000, count: 4 };
   const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
@@ -12,26 +12,22 @@ test('X-3, E-2: notifications of 30 MB are not kept, and the store stays small',
   await attack.expectUnharmed();
 });
 
-test(
-  'X-3, E-2: a notification that is too large to keep is shortened and says so',
-  { timeout: ATTACK_MS },
-  async () => {
-    const attack = await attacked(hostileChild());
-    const args = { bytes: 1_000_000, count: 40 };
-    const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
-    const { events } = reply;
-    const kept = events.filter(({ type }) => type === 'notification');
-    expect(kept.length).toBeGreaterThan(5);
-    for (const { data } of kept) {
-      expect(data['truncated']).toBe(true);
-      expect(JSON.stringify(data).length).toBeLessThan(100_000);
-    }
-    const dropped = events.find(({ type }) => type === 'events_dropped');
-    expect(kept.length + Number(dropped?.data['count'])).toBe(40);
-    expect(await attack.storeBytes()).toBeLessThan(16 * MEGABYTE);
-    await attack.expectUnharmed();
-  },
-);
+test('X-3, E-2: a notification that is too large is shortened and marked', { timeout: ATTACK_MS }, async () => {
+  const attack = await attacked(hostileChild());
+  const args = { bytes: 1_000_000, count: 40 };
+  const reply = await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
+  const { events } = reply;
+  const kept = events.filter(({ type }) => type === 'notification');
+  expect(kept.length).toBeGreaterThan(5);
+  for (const { data } of kept) {
+    expect(data['truncated']).toBe(true);
+    expect(JSON.stringify(data).length).toBeLessThan(100_000);
+  }
+  const dropped = events.find(({ type }) => type === 'events_dropped');
+  expect(kept.length + Number(dropped?.data['count'])).toBe(40);
+  expect(await attack.storeBytes()).toBeLessThan(16 * MEGABYTE);
+  await attack.expectUnharmed();
+});
 
 test('X-3, E-2: log messages of 10 MB are shortened', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
@@ -44,7 +40,7 @@ test('X-3, E-2: log messages of 10 MB are shortened', { timeout: ATTACK_MS }, as
   await attack.expectUnharmed();
 });
 
-test('X-3, E-2: a flood of notifications does not flood the log', { timeout: ATTACK_MS }, async () => {
+test('X-3, E-2: a flood of notifications does not flood the gateway’s log', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
   const args = { bytes: 10, count: 5000 };
   await attack.hub.call('execute_tool', { server: 'bad', tool: 'notify', args }, LONG);
@@ -52,7 +48,7 @@ test('X-3, E-2: a flood of notifications does not flood the log', { timeout: ATT
   await attack.expectUnharmed();
 });
 
-test('X-3: a list whose pages do not end is given up', { timeout: ATTACK_MS }, async () => {
+test('X-3: a list with endless pages is refused', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild('pages'));
   const reply = await attack.hub.call('list_tools', { server: 'bad' }, LONG);
   expect(reply.isError).toBe(true);
@@ -61,7 +57,7 @@ test('X-3: a list whose pages do not end is given up', { timeout: ATTACK_MS }, a
   await attack.expectUnharmed();
 });
 
-test('X-3: a question of 50 MB is refused to its server', { timeout: ATTACK_MS }, async () => {
+test('X-3: a question of 50 MB is refused with an error to its server', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
   for (const bytes of [50_000_000, 6_000_000]) {
     const args = { bytes };
@@ -72,7 +68,7 @@ test('X-3: a question of 50 MB is refused to its server', { timeout: ATTACK_MS }
   await attack.expectUnharmed();
 });
 
-test('X-3: an answer that is too large fails its own call only', { timeout: ATTACK_MS }, async () => {
+test('X-3: a response that is too large fails only its own call', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
   for (const [tool, bytes] of [
     ['result', 100_000_000],
@@ -93,7 +89,7 @@ test('X-3: an answer that is too large fails its own call only', { timeout: ATTA
   await attack.expectUnharmed();
 });
 
-test('X-3: a server may have so many requests open and no more', { timeout: ATTACK_MS }, async () => {
+test('X-3: the number of open requests of a server is limited', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
   const args = { count: 3000 };
   const call = { server: 'bad', tool: 'results', args, timeout_ms: ATTACK_MS };

@@ -28,7 +28,7 @@ const LARGE = {
   params: { progressToken: 'any', progress: 1, message: 'x'.repeat(3 * MEGABYTE) },
 };
 
-test('X-3: a child that does not read is ended, not written to without end', { timeout: ATTACK_MS }, async () => {
+test('X-3: a command server that does not read is ended', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild(), { servers: { reconnect: { attempts: 0 } } });
   const direct = `${attack.url}/bad`;
   const client = await rawSession(direct);
@@ -38,7 +38,7 @@ test('X-3: a child that does not read is ended, not written to without end', { t
   await attack.expectUnharmed();
 });
 
-test('X-3: an HTTP server that takes no notifications is given up', { timeout: ATTACK_MS }, async () => {
+test('X-3: an HTTP server that does not answer notifications is disconnected', { timeout: ATTACK_MS }, async () => {
   const bad = await oddServer({
     'notifications/progress': () => {
       // Never answered.
@@ -130,7 +130,7 @@ test('X-3: a client that reads many large replies at once gets all of them', { t
 });
 
 test(
-  'X-3, X-2: of clients that do not read, those of the principal with most unread data are disconnected',
+  'X-3, X-2: of clients that do not read, those of the principal with the most unread data are disconnected',
   LONG,
   async () => {
     const { url, logs } = await httpGateway({ bad: hostileChild() }, { auth: { tokens: TOKENS } });
@@ -169,7 +169,7 @@ test('X-3: a client on stdio that does not read is disconnected', { timeout: ATT
   expect({ code, signal }).toEqual({ code: 0, signal: null });
 });
 
-test('X-3: the bodies of open requests are limited together', { timeout: ATTACK_MS }, async () => {
+test('X-3: the bodies of open requests are limited in total', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild());
   const { headers } = await rawSession(attack.url);
   const padding = 'x'.repeat(3 * MEGABYTE);

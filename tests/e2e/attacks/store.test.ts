@@ -31,7 +31,7 @@ test('X-3, T-2: tasks with large arguments are refused before they start', { tim
   await attack.expectUnharmed();
 });
 
-test('X-3, P-3: a store that is full takes no new tasks, and grows no more', { timeout: ATTACK_MS }, async () => {
+test('X-3, P-3: a full store refuses new tasks and does not grow', { timeout: ATTACK_MS }, async () => {
   const storeBytes = 8 * MEGABYTE;
   const attack = await attacked(hostileChild(), { limits: { storeBytes } });
   const client = await rawSession(attack.url);
@@ -49,7 +49,7 @@ test('X-3, P-3: a store that is full takes no new tasks, and grows no more', { t
   await attack.expectUnharmed();
 });
 
-test('X-3, P-3: a store that is full stalls no client, and others go on', { timeout: ATTACK_MS }, async () => {
+test('X-3, P-3: a full store blocks no client', { timeout: ATTACK_MS }, async () => {
   const attack = await attacked(hostileChild(), { limits: { storeBytes: 8 * MEGABYTE } });
   const hostile = await Promise.all([1, 2, 3].map(() => rawSession(attack.url)));
   for (const client of hostile) {
@@ -69,7 +69,7 @@ test('X-3, P-3: a store that is full stalls no client, and others go on', { time
 });
 
 test(
-  'X-3, P-2: a store with far too much in it neither stops the start nor the client that comes back',
+  'X-3, P-2: an oversized store prevents neither the start nor the return of a client',
   {
     timeout: ATTACK_MS,
   },

@@ -37,7 +37,7 @@ test('X-3: three streams of endless data lines do no harm', { timeout: ATTACK_MS
   await attack.expectUnharmed();
 });
 
-test('X-3: an event that is too large is dropped, and its call goes on', { timeout: ATTACK_MS }, async () => {
+test('X-3: an event that is too large is dropped, and its call continues', { timeout: ATTACK_MS }, async () => {
   const bad = await oddServer({
     'tools/call': async ({ message, response }) => {
       beginStream(response);
@@ -54,7 +54,7 @@ test('X-3: an event that is too large is dropped, and its call goes on', { timeo
   await attack.expectUnharmed();
 });
 
-test('X-3: a JSON answer that is too large fails its own call only', { timeout: ATTACK_MS }, async () => {
+test('X-3: a JSON response that is too large fails only its own call', { timeout: ATTACK_MS }, async () => {
   const bad = await oddServer({
     'tools/call': async ({ params, reply, response }) => {
       if (params['name'] === 'echo') {
@@ -108,7 +108,7 @@ test(
 );
 
 test(
-  'X-3, B-2: a standing stream that breaks is opened again while every socket for calls is taken',
+  'X-3, B-2: a broken standing stream is reopened while calls use every socket',
   { timeout: ATTACK_MS },
   async () => {
     const waiting: (() => void)[] = [];
@@ -135,36 +135,32 @@ test(
   },
 );
 
-test(
-  'X-3, B-3: a resource can be subscribed to while every socket for calls is taken',
-  { timeout: ATTACK_MS },
-  async () => {
-    const waiting: (() => void)[] = [];
-    const capabilities = { tools: {}, resources: { subscribe: true } };
-    const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
-    const server = await oddModernServer({
-      'server/discover': ({ reply }) => reply({ ...complete, supportedVersions: ['2026-07-28'], capabilities }),
-      'subscriptions/listen': ({ message, params, response }) => {
-        beginStream(response);
-        sendEvent(response, {
-          method: 'notifications/subscriptions/acknowledged',
-          params: {
-            notifications: params['notifications'],
-            _meta: { 'io.modelcontextprotocol/subscriptionId': message['id'] },
-          },
-        });
-      },
-      'tools/call': ({ reply }) => void waiting.push(() => reply({ ...complete, ...textResult('done') })),
-    });
-    const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 1000 } });
-    const hub = await hubOverHttp(url);
-    const replies = Array.from({ length: MAX_SOCKETS }, () =>
-      hub.call('execute_tool', { server: 'one', tool: 'any', timeout_ms: 20_000 }, LONG),
-    );
-    await expect.poll(() => waiting.length, { timeout: ATTACK_MS }).toBe(MAX_SOCKETS);
-    const subscribed = await hub.call('subscribe_resource', { server: 'one', uri: 'test://one' }, LONG);
-    expect(subscribed.isError, subscribed.text).toBe(false);
-    for (const answer of waiting) answer();
-    expect(new Set((await Promise.all(replies)).map(({ text }) => text))).toEqual(new Set(['done']));
-  },
-);
+test('X-3, B-3: a resource can be subscribed to while calls use every socket', { timeout: ATTACK_MS }, async () => {
+  const waiting: (() => void)[] = [];
+  const capabilities = { tools: {}, resources: { subscribe: true } };
+  const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+  const server = await oddModernServer({
+    'server/discover': ({ reply }) => reply({ ...complete, supportedVersions: ['2026-07-28'], capabilities }),
+    'subscriptions/listen': ({ message, params, response }) => {
+      beginStream(response);
+      sendEvent(response, {
+        method: 'notifications/subscriptions/acknowledged',
+        params: {
+          notifications: params['notifications'],
+          _meta: { 'io.modelcontextprotocol/subscriptionId': message['id'] },
+        },
+      });
+    },
+    'tools/call': ({ reply }) => void waiting.push(() => reply({ ...complete, ...textResult('done') })),
+  });
+  const { url } = await httpGateway({ one: { url: server.url } }, { tasks: { perSession: 1000 } });
+  const hub = await hubOverHttp(url);
+  const replies = Array.from({ length: MAX_SOCKETS }, () =>
+    hub.call('execute_tool', { server: 'one', tool: 'any', timeout_ms: 20_000 }, LONG),
+  );
+  await expect.poll(() => waiting.length, { timeout: ATTACK_MS }).toBe(MAX_SOCKETS);
+  const subscribed = await hub.call('subscribe_resource', { server: 'one', uri: 'test://one' }, LONG);
+  expect(subscribed.isError, subscribed.text).toBe(false);
+  for (const answer of waiting) answer();
+  expect(new Set((await Promise.all(replies)).map(({ text }) => text))).toEqual(new Set(['done']));
+});

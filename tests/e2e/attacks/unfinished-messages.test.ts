@@ -13,7 +13,7 @@ const LARGE = 'y'.repeat(900_000);
 const UNFINISHED = 12;
 
 test.each(['text/event-stream', 'application/json'])(
-  'X-3, B-1: a server that never finishes its messages (%s) takes no room from others',
+  'X-3, B-1: a server that never finishes its messages (%s) does not block others',
   async (type) => {
     let sent = 0;
     const bad = await oddServer({

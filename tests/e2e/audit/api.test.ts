@@ -11,7 +11,7 @@ const bearer = (token: string): Record<string, string> => ({ authorization: `Bea
 
 // Where the time of a gateway stands still, a call has no line before it ends.
 
-test('G-5: calls of old and new clients, through the hub and at servers, have lines that only their owners and operators see', async () => {
+test('G-5: calls have audit records that only their principal and operators see', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, { ...PEOPLE, audit: true }, new TestClock(Date.now()));
   const ola = withToken(gateway, OLA);
@@ -39,7 +39,7 @@ test('G-5: calls of old and new clients, through the hub and at servers, have li
   expect((await ann.get('/me')).body).toMatchObject({ audit: { keepMs: 7_776_000_000, arguments: 'hash' } });
 });
 
-test('G-5: answers, sign-ins, refused tokens and changes of servers have lines', async () => {
+test('G-5: answers, sign-ins, refused tokens and server changes have audit records', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, { ...PEOPLE, audit: true, addServerAddresses: 'any' });
   const hub = await hubOverHttp(gateway.url, 'v1', bearer(ANN), 'editor');
@@ -87,7 +87,7 @@ test('G-5: answers, sign-ins, refused tokens and changes of servers have lines',
   expect(await ola.items('/audit?principal=ola')).toMatchObject([{ kind: 'answer' }, { kind: 'sign_in' }]);
 });
 
-test('G-5: pages, filters and mistakes', async () => {
+test('G-5: the audit API has pages and filters, and refuses wrong parameters', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, { audit: { arguments: 'keep' } }, new TestClock(Date.now()));
   const hub = await hubOverHttp(gateway.url, 'v1', {}, 'editor');
@@ -115,7 +115,7 @@ test('G-5: pages, filters and mistakes', async () => {
   }
 });
 
-test('G-5: without the setting, the API says what to set', async () => {
+test('G-5: without the audit setting the API names the setting', async () => {
   const gateway = await httpGateway({});
   const person = withToken(gateway, gateway.console.key);
   const reply = await person.get('/audit');

@@ -39,7 +39,7 @@ async function place(meanwhile: object = {}) {
   return { flags, audit };
 }
 
-test('G-5: kill -9 loses no line that was written; the store is read without a gateway; new lines are followed', async () => {
+test('G-5: audit records survive kill -9, are read without a gateway and can be followed', async () => {
   const { flags, audit } = await place();
   const first = await serveProgram(flags);
   const hub = await hubOverHttp(first.url, 'modern', {}, 'editor');
@@ -93,7 +93,7 @@ test('G-5: kill -9 loses no line that was written; the store is read without a g
   );
 });
 
-test('G-5: any number of lines is exported', async () => {
+test('G-5: audit exports any number of records', async () => {
   const { flags, audit } = await place({ audit: { arguments: 'none' } });
   const program = await serveProgram(flags);
   const hub = await hubOverHttp(program.url, 'v1', {}, 'editor');
@@ -111,7 +111,7 @@ test('G-5: any number of lines is exported', async () => {
   expect(linesIn((await audit('--json', '--limit', '3')).stdout)).toHaveLength(3);
 });
 
-test('G-5: mistakes on the command line are explained', async () => {
+test('G-5: mistakes on the command line of audit get an error with an explanation', async () => {
   const { audit } = await place();
   for (const [args, message] of [
     [['--kind', 'cal'], /--kind: there is no kind 'cal'.*call/],

@@ -107,7 +107,7 @@ test.each(ERAS)('H-8: the demo server describes its tools to %s', async (_who, c
   });
 });
 
-test.each(ERAS)('T-7: the slow report tells %s how far it is', async (_who, connect) => {
+test.each(ERAS)('T-7: slow_report sends progress to %s', async (_who, connect) => {
   const heard: Progress[] = [];
   const person = await connect();
   const result = await person.call(
@@ -120,7 +120,7 @@ test.each(ERAS)('T-7: the slow report tells %s how far it is', async (_who, conn
   expect(heard.at(-1)).toMatchObject({ total: 1.2, message: 'writing it down' });
 });
 
-test.each(ERAS)('B-6: the booking asks %s for confirmation and books', async (_who, connect) => {
+test.each(ERAS)('B-6: book_table asks %s for confirmation and books', async (_who, connect) => {
   const person = await connect();
   const result = await person.call('book_table', TABLE);
   expect(person.asked).toHaveLength(1);
@@ -139,7 +139,7 @@ const REFUSALS: [string, ElicitResult][] = [
 ];
 
 test.each(ERAS.flatMap(([who, connect]) => REFUSALS.map(([how, answer]) => [how, who, connect, answer] as const)))(
-  'B-6: what %s by %s is not booked',
+  'B-6: after %s by %s no table is booked',
   async (_how, _who, connect, answer) => {
     const result = await (await connect(answer)).call('book_table', TABLE);
     expect(textOf(result)).toMatch(/^Not booked: /);
@@ -148,7 +148,7 @@ test.each(ERAS.flatMap(([who, connect]) => REFUSALS.map(([how, answer]) => [how,
   },
 );
 
-test.each(ERAS)('B-6: the summary is written by the model of %s', async (_who, connect) => {
+test.each(ERAS)('B-6: summarize uses the model of %s', async (_who, connect) => {
   expect(textOf(await (await connect()).call('summarize', { text: 'A long text.' }))).toBe(
     'Summary by test-model: Short.',
   );
@@ -163,7 +163,7 @@ const WRONG: [string, Record<string, unknown>, string][] = [
   ['summarize', { text: '' }, 'text'],
 ];
 
-test.each(ERAS)('X-4: wrong arguments of %s get an error that names them', async (_who, connect) => {
+test.each(ERAS)('X-4: wrong arguments of %s get an error that names the argument', async (_who, connect) => {
   const person = await connect();
   for (const [tool, args, field] of WRONG) {
     const result = await person.call(tool, args);
@@ -173,7 +173,7 @@ test.each(ERAS)('X-4: wrong arguments of %s get an error that names them', async
   expect(person.asked).toEqual([]);
 });
 
-test('X-4: a client that cannot be asked is told so', async () => {
+test('X-4: book_table returns an error to a client without elicitation', async () => {
   const client = new V1Client({ name: 'test', version: '1' });
   await owned(client).connect(new V1Stdio(COMMAND));
   const result = await client.request(
@@ -215,7 +215,7 @@ async function wireWithReport(modern = false) {
   return { server, send, received, until, call };
 }
 
-test.each([false, true])('H-6: a cancelled report stops working (modern: %s)', async (modern) => {
+test.each([false, true])('H-6: a cancelled report stops (modern: %s)', async (modern) => {
   const { send, received, until, call } = await wireWithReport(modern);
   send({
     method: 'notifications/cancelled',
@@ -231,7 +231,7 @@ test.each([false, true])('H-6: a cancelled report stops working (modern: %s)', a
   expect(received('"id":1,')).toEqual([]);
 });
 
-test('S-4: the demo server ends with its input, also in the middle of a call', async () => {
+test('S-4: the demo server exits when its input ends, also during a call', async () => {
   const { server } = await wireWithReport();
   server.child.stdin.end();
   expect(await server.exited).toBe(0);

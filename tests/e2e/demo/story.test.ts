@@ -44,7 +44,7 @@ const STORY = [
   '{\n  "mcpServers": {\n    "meanwhile": {\n      "command": "node",\n      "args": [\n',
 ];
 
-test('H-3, H-5, H-6, H-7, M-1, G-1: the demo plays the story through the real gateway, from the task to the result', async () => {
+test('H-3, H-5, H-6, H-7, M-1, G-1: the demo runs its story with the real gateway, from the task to the result', async () => {
   const { code, stdout, stderr } = await runProgram(['demo']);
   expect(stderr).toBe('');
   expect(code).toBe(0);
@@ -59,14 +59,14 @@ test('H-3, H-5, H-6, H-7, M-1, G-1: the demo plays the story through the real ga
   expect(stdout, 'colours belong in a terminal').not.toContain('\u001B');
 });
 
-test('S-4: a demo that ends takes its gateway and its server along', async () => {
+test('S-4: a demo that ends stops its gateway and its server', async () => {
   const program = await startProgram(['demo']);
   const children = await descendantsOnceAtWork(program);
   expect(await program.exited).toBe(0);
   await vi.waitFor(() => expect(children.filter(isAlive)).toEqual([]), PATIENCE);
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('S-4: a demo stopped by %s leaves nothing behind', async (signal) => {
+test.each(['SIGINT', 'SIGTERM'] as const)('S-4: a demo stopped by %s leaves no process', async (signal) => {
   const program = await startProgram(['demo']);
   const children = await descendantsOnceAtWork(program);
   program.child.kill(signal);
@@ -75,7 +75,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('S-4: a demo stopped by %s leaves noth
   await vi.waitFor(() => expect(children.filter(isAlive)).toEqual([]), PATIENCE);
 });
 
-test('S-4: a demo whose reader leaves, as in `meanwhile demo | head`, ends quietly', async () => {
+test('S-4: a demo whose reader closes the pipe, as in `meanwhile demo | head`, ends quietly', async () => {
   const program = await startProgram(['demo']);
   const children = await descendantsOnceAtWork(program);
   program.child.stdout.destroy();
@@ -84,14 +84,14 @@ test('S-4: a demo whose reader leaves, as in `meanwhile demo | head`, ends quiet
   await vi.waitFor(() => expect(children.filter(isAlive)).toEqual([]), PATIENCE);
 });
 
-test('X-4: a gateway that does not start ends the demo with a clear message', async () => {
+test('X-4: a gateway that does not start ends the demo with an error message', async () => {
   const { code, stderr } = await runProgram(['demo', '--log-level', 'loud']);
   expect(code).toBe(1);
   expect(stderr).toContain('--log-level');
   expect(stderr).toContain('meanwhile: the demo failed: ');
 });
 
-test('X-4: flags that mean nothing to the demo are refused', async () => {
+test('X-4: flags that do not apply to the demo are refused', async () => {
   const { code, stdout, stderr } = await runProgram(['demo', '--config', 'mine.json']);
   expect(code).toBe(2);
   expect(stdout).toBe('');

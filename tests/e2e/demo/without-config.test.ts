@@ -69,7 +69,7 @@ test('H-3, H-6, H-9: without a config file, stdio has the demo server', async ()
   );
 });
 
-test('H-6, X-4: a report at work can be cancelled, and wrong arguments come back as the error of the server', async () => {
+test('H-6, X-4: a running report can be cancelled, and wrong arguments get the error of the server', async () => {
   const { url } = await serveProgram(['--port', '0', '--store', ':memory:']);
   const hub = await hubOverHttp(url);
   const args = { topic: 'rain', seconds: 600 };

@@ -30,7 +30,7 @@ async function asking(
 }
 
 describe.each(['old', 'new'])('a server of the %s era', (server) => {
-  test('N-2: GET shows the question as often as anybody likes, and POST answers it once', async () => {
+  test('N-2: GET shows the question repeatedly, and POST answers it once', async () => {
     const all = await notified(LINKS);
     const { gateway, hub, person } = all;
     const { link, taskId } = await asking(all, server, 'ask', { message: 'Your name?' });
@@ -57,7 +57,7 @@ describe.each(['old', 'new'])('a server of the %s era', (server) => {
   });
 });
 
-test('N-2: declining is an answer, an answer that does not fit is none', async () => {
+test('N-2: a link accepts a decline and refuses an invalid answer', async () => {
   const all = await notified(LINKS);
   const { gateway, hub } = all;
   const { link, taskId } = await asking(all, 'old');
@@ -70,7 +70,7 @@ test('N-2: declining is an answer, an answer that does not fit is none', async (
   expect((await hub.call('get_task_result', { task_id: taskId })).text).toBe('declined');
 });
 
-test('N-2: of many who answer at the same time one wins', async () => {
+test('N-2: of several simultaneous answers one is accepted', async () => {
   const all = await notified(LINKS);
   const { gateway } = all;
   const { link } = await asking(all, 'old');
@@ -81,7 +81,7 @@ test('N-2: of many who answer at the same time one wins', async () => {
   expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410, 410, 410, 410]);
 });
 
-test('N-2: what a server says is text, and the page loads and sends nothing elsewhere', async () => {
+test('N-2: text of a server is escaped, and the page loads and sends nothing to other origins', async () => {
   const all = await notified(LINKS);
   const evil = `</p><script>alert(1)</script><img src=x onerror=alert(2)> "'& \u001B[31m`;
   const { link } = await asking(all, 'old', 'ask', { message: evil, field: '"><svg onload=alert(3)>' });
@@ -101,7 +101,7 @@ test('N-2: what a server says is text, and the page loads and sends nothing else
   );
 });
 
-test('N-2: what needs more than a simple form, or looks like a secret, is answered in the console', async () => {
+test('N-2: a form that is complex or asks for a secret links to the console', async () => {
   const all = await notified(LINKS);
   const { link } = await asking(all, 'old', 'ask', { field: 'password' });
   const page = await get(all.gateway, link);
@@ -114,7 +114,7 @@ test('N-2: what needs more than a simple form, or looks like a secret, is answer
   expect((await all.told('question.opened')).data).not.toHaveProperty('answerLink');
 });
 
-test('N-2: only a link of this gateway is valid, for its question, and only while its target may have links', async () => {
+test('N-2: a link is valid only if signed by this gateway, for its question and while its target allows links', async () => {
   const all = await notified(LINKS, {}, { questions: { timeoutMs: 60_000 } });
   const { gateway } = all;
   const { link } = await asking(all, 'old');
@@ -136,7 +136,7 @@ test('N-2: only a link of this gateway is valid, for its question, and only whil
   expect((await raw(gateway, new URL(link).pathname, json)).status).toBe(415);
 });
 
-test('N-2: without answerLinks there are none, and messages carry no more than server, tool and link', async () => {
+test('N-2: without answerLinks messages contain only server, tool and console link', async () => {
   const all = await notified();
   const { gateway, hub, told } = all;
   await hub.call('execute_tool', { server: 'old', tool: 'ask', args: { message: 'Pin of card 4711?' } });
@@ -155,7 +155,7 @@ test('N-2: without answerLinks there are none, and messages carry no more than s
   expect((await raw(gateway, '/answer/x')).status).toBe(404);
 });
 
-test('N-2: links name the address that people use', async () => {
+test('N-2: links use publicUrl', async () => {
   const all = await notified(LINKS, {}, { publicUrl: 'https://gw.example.com' });
   const { link } = await asking(all, 'old');
   expect(link).toMatch(/^https:\/\/gw\.example\.com\/answer\//);

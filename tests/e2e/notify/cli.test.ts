@@ -8,7 +8,7 @@ import { Receiver } from '../../support/receiver.ts';
 import { servers } from '../console/setup.ts';
 import { nextTold, SECRET, target } from './setup.ts';
 
-test('N-1: notify test sends a message to every target, and tells what happened with each', async () => {
+test('N-1: notify test sends a message to every target and prints the outcome of each', async () => {
   const [good, bad] = [await Receiver.start(), await Receiver.start()];
   bad.always = 500;
   const config = await configFile({}, { notify: { targets: { good: target(good), bad: target(bad) } } });
@@ -22,7 +22,7 @@ test('N-1: notify test sends a message to every target, and tells what happened 
   expect([good.received.length, bad.received.length]).toEqual([2, 1]);
 });
 
-test('N-1: notify list shows what waits, and why', async () => {
+test('N-1: notify list shows waiting messages and the reason', async () => {
   const hook = await Receiver.start();
   hook.always = 503;
   const { config } = await servers();
@@ -37,7 +37,7 @@ test('N-1: notify list shows what waits, and why', async () => {
   expect(stdout).toMatch(new RegExp(`hook +question ${data['questionId']} +waiting +1 .*HTTP 503`));
 });
 
-test('N-1: notify list says how many were dropped', async () => {
+test('N-1: notify list shows the number of dropped messages', async () => {
   const hook = await Receiver.start();
   const gateway = await httpGateway({}, { notify: { targets: { hook: target(hook) } } });
   const flags = ['--url', gateway.url, '--token', gateway.console.key];
@@ -54,7 +54,7 @@ test('N-1: notify list says how many were dropped', async () => {
 test.each([
   [['notify'], 'expected meanwhile notify test [target], or meanwhile notify list [url]'],
   [['notify', 'test', 'phne'], "has no target 'phne'; did you mean 'phone'?"],
-])('N-1: mistakes are named: %j', async (args, message) => {
+])('N-1: a mistake is an error that names it: %j', async (args, message) => {
   const targets = { phone: { type: 'ntfy', url: 'https://ntfy.sh/topic' } };
   const config = await configFile({}, { notify: { targets } });
   const { code, stderr } = await runCommand([...args, '--config', config]);
@@ -62,7 +62,7 @@ test.each([
   expect(stderr).toContain(message);
 });
 
-test('N-1: notify test without targets says where they belong', async () => {
+test('N-1: notify test without targets names the setting', async () => {
   const config = await configFile({});
   const { code, stderr } = await runCommand(['notify', 'test', '--config', config]);
   expect([code, stderr]).toEqual([2, expect.stringContaining('add them to meanwhile.notify.targets')]);

@@ -29,7 +29,7 @@ afterAll(async () => {
 const states = async (): Promise<unknown[]> =>
   (await admin.read('SELECT state FROM meanwhile.outbox')).map(({ state }) => state);
 
-test('N-3: what a killed gateway was sending is sent once by another one', async () => {
+test('N-3: a message that a killed gateway was sending is sent once by another gateway', async () => {
   const hook = await Receiver.start();
   // The killed one never hears that its message has arrived.
   hook.replies = ['hang'];

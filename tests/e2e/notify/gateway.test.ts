@@ -8,7 +8,7 @@ import { TestClock } from '../../support/test-clock.ts';
 import { ANN, OLA, PEOPLE, servers } from '../console/setup.ts';
 import { nextTold, notified, SECRET, target } from './setup.ts';
 
-test('N-1: a question that its client answers in time is not told of, one that waits is', async () => {
+test('N-1: only a question that stays open for afterMs is notified', async () => {
   const hook = await Receiver.start();
   const clock = new TestClock(Date.now());
   const { config } = await servers();
@@ -31,7 +31,7 @@ test('N-1: a question that its client answers in time is not told of, one that w
   expect(hook.received).toHaveLength(1);
 });
 
-test('N-1: a task that ends, and a server that goes, are told of', async () => {
+test('N-1: the end of a task and the loss of a server are notified', async () => {
   const { hub, told, v1, gateway } = await notified({ events: ['task', 'server'] }, { serverDownMs: 50 });
   const call = await hub.call('execute_tool', { server: 'old', tool: 'slow', args: { ms: 50 }, timeout_ms: 0 });
   const { data } = await told('task.ended');
@@ -52,7 +52,7 @@ describe('the webhook of a task', () => {
     ...more,
   });
 
-  test('N-4: is called when the task ends, and its server does not hear of it', async () => {
+  test('N-4: is called when the task ends, and is not sent to the server', async () => {
     const ci = await Receiver.start();
     const allowed = { taskWebhooks: { allow: [`${ci.url}/*`], secret: SECRET } };
     const { hub, hook, v1 } = await notified({}, allowed);
@@ -65,7 +65,7 @@ describe('the webhook of a task', () => {
     expect(JSON.stringify(refused)).toContain('calling http://127.0.0.1:1 is not allowed');
   });
 
-  test('N-4: is refused where it is not configured, and at an endpoint of one server as well', async () => {
+  test('N-4: is refused if it is not configured, and at a direct endpoint', async () => {
     const { hub, gateway } = await notified();
     expect(JSON.stringify(await hub.request('tools/call', slow(meta('https://ci.test/'))))).toContain(
       'notify.taskWebhooks',
@@ -76,7 +76,7 @@ describe('the webhook of a task', () => {
   });
 });
 
-test('N-1: each target is for the principals that it names, and operators see what waits', async () => {
+test('N-1: each target gets messages of its principals, and operators see the waiting ones', async () => {
   const [ann, all] = [await Receiver.start(), await Receiver.start()];
   all.always = 500;
   const targets = { ann: target(ann, { principals: ['ann'] }), all: target(all) };

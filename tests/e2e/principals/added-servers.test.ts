@@ -37,20 +37,23 @@ test.each(KINDS)('S-3, X-2: a client cannot replace or remove a config-file serv
   expect((await ada.call('add_server', { name: 'one', url: honest.url })).isError).toBe(false);
 });
 
-test.each(KINDS)('S-3: with allowServerChanges a config-file server changes for everyone (%s)', async (kind) => {
-  const [before, after] = await startTwo();
-  const { ada, ben } = await twoHubs({ one: { url: before.url } }, kind, { allowServerChanges: true });
-  await echo(ben, 'one');
-  expect((await ada.call('add_server', { name: 'one', url: after.url })).isError).toBe(false);
-  await untilEvent(ben, 'server_added', 'one');
-  await echo(ben, 'one');
-  expect(echoCalls(after)).toBe(1);
-  expect((await ada.call('remove_server', { name: 'one' })).isError).toBe(false);
-  await untilEvent(ben, 'server_removed', 'one');
-  expect(await serverNames(ben)).toEqual([]);
-});
+test.each(KINDS)(
+  'S-3: with allowServerChanges a change to a config-file server affects everyone (%s)',
+  async (kind) => {
+    const [before, after] = await startTwo();
+    const { ada, ben } = await twoHubs({ one: { url: before.url } }, kind, { allowServerChanges: true });
+    await echo(ben, 'one');
+    expect((await ada.call('add_server', { name: 'one', url: after.url })).isError).toBe(false);
+    await untilEvent(ben, 'server_added', 'one');
+    await echo(ben, 'one');
+    expect(echoCalls(after)).toBe(1);
+    expect((await ada.call('remove_server', { name: 'one' })).isError).toBe(false);
+    await untilEvent(ben, 'server_removed', 'one');
+    expect(await serverNames(ben)).toEqual([]);
+  },
+);
 
-test.each(KINDS)('S-3, S-1: an added server is there for its own principal only (%s)', async (kind) => {
+test.each(KINDS)('S-3, S-1: only the principal that added a server can use it (%s)', async (kind) => {
   const [shared, added] = await startTwo();
   const { url, ada, ben, running } = await twoHubs({ one: { url: shared.url } }, kind);
   const secondAda = await hubOverHttp(url, kind === 'v1' ? 'v2' : 'v1', ADA);
@@ -85,7 +88,7 @@ test.each(KINDS)('S-3, S-1: an added server is there for its own principal only 
 });
 
 test.each(['legacy', 'modern'] as const)(
-  'S-3, D-5: /mcp/<server> is there for its principal only (%s)',
+  'S-3, D-5: only the principal that added a server can use /mcp/<server> (%s)',
   async (era) => {
     const added = owned(await startV1Http());
     const { url, ada } = await twoHubs({}, 'v1');
@@ -114,7 +117,7 @@ test.each(KINDS)('S-3: two principals may use the same name for different server
   expect(await echo(ben, 'mine', 'still here')).toBe('still here');
 });
 
-test('S-3, P-1, S-1: after a restart, added servers still belong to their principals', async () => {
+test('S-3, P-1, S-1: after a restart added servers still belong to their principals', async () => {
   const [hers, his] = await startTwo();
   const settings = { auth: { tokens: TOKENS }, ...LOOPBACK_ALLOWED, store: join(await temporaryFolder(), 'store.db') };
   const first = await httpGateway({}, settings);
@@ -132,7 +135,7 @@ test('S-3, P-1, S-1: after a restart, added servers still belong to their princi
   expect([echoCalls(hers), echoCalls(his)]).toEqual([1, 2]);
 });
 
-test('S-3: a name of the config file hides what a client added under that name before', async () => {
+test('S-3: a server of the config file hides an added one of the same name', async () => {
   const [added, configured] = await startTwo();
   const settings = { auth: { tokens: TOKENS }, ...LOOPBACK_ALLOWED, store: join(await temporaryFolder(), 'store.db') };
   const first = await httpGateway({}, settings);
@@ -145,7 +148,7 @@ test('S-3: a name of the config file hides what a client added under that name b
   expect([echoCalls(added), echoCalls(configured)]).toEqual([0, 1]);
 });
 
-test('S-3: without tokens, clients change config-file servers as before', async () => {
+test('S-3: without tokens clients can change config-file servers', async () => {
   const [before, after] = await startTwo();
   const { url } = await httpGateway({ one: { url: before.url }, two: { url: before.url } });
   const [first, second] = [await hubOverHttp(url), await hubOverHttp(url, 'modern')];
@@ -159,7 +162,7 @@ test('S-3: without tokens, clients change config-file servers as before', async 
 const add = async (hub: HubClient, name: string, url: string): Promise<string | undefined> =>
   (await hub.call('add_server', { name, url })).code;
 
-test.each(KINDS)('S-3, X-2: addServers says which principals may add servers (%s)', async (kind) => {
+test.each(KINDS)('S-3, X-2: addServers limits which principals may add servers (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const { ada, ben } = await twoHubs({}, kind, { addServers: ['ada'] });
   const refused = await ben.call('add_server', { name: 'mine', url: server.url });
@@ -170,24 +173,27 @@ test.each(KINDS)('S-3, X-2: addServers says which principals may add servers (%s
   expect(await add(await hubOverHttp(url, kind), 'mine', server.url)).toBe('TOOL_ERR_NOT_ALLOWED');
 });
 
-test.each(KINDS)('S-3, X-3: a principal may add only so many servers, also all at once (%s)', async (kind) => {
-  const server = owned(await startV1Http());
-  const { ada, ben } = await twoHubs({}, kind, { limits: { serversPerPrincipal: 2 } });
-  const names = ['a', 'b', 'c', 'd', 'e'];
-  const codes = await Promise.all(names.map((name) => add(ada, name, server.url)));
-  expect(codes.filter((code) => code === 'TOOL_ERR_LIMIT')).toHaveLength(3);
-  expect(await serverNames(ada)).toHaveLength(2);
-  const refused = await ada.call('add_server', { name: 'f', url: server.url });
-  expect(refused.text).toContain('limits.serversPerPrincipal = 2');
-  // Another principal has its own limit, and removing one makes room.
-  expect(await add(ben, 'a', server.url)).toBeUndefined();
-  const [first] = await serverNames(ada);
-  expect(await add(ada, String(first), `${server.url}?again`)).toBeUndefined();
-  await ada.call('remove_server', { name: first });
-  expect(await add(ada, 'g', server.url)).toBeUndefined();
-});
+test.each(KINDS)(
+  'S-3, X-3: the number of added servers per principal is limited, also for parallel calls (%s)',
+  async (kind) => {
+    const server = owned(await startV1Http());
+    const { ada, ben } = await twoHubs({}, kind, { limits: { serversPerPrincipal: 2 } });
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const codes = await Promise.all(names.map((name) => add(ada, name, server.url)));
+    expect(codes.filter((code) => code === 'TOOL_ERR_LIMIT')).toHaveLength(3);
+    expect(await serverNames(ada)).toHaveLength(2);
+    const refused = await ada.call('add_server', { name: 'f', url: server.url });
+    expect(refused.text).toContain('limits.serversPerPrincipal = 2');
+    // Another principal has its own limit, and removing one makes room.
+    expect(await add(ben, 'a', server.url)).toBeUndefined();
+    const [first] = await serverNames(ada);
+    expect(await add(ada, String(first), `${server.url}?again`)).toBeUndefined();
+    await ada.call('remove_server', { name: first });
+    expect(await add(ada, 'g', server.url)).toBeUndefined();
+  },
+);
 
-test('X-2: a token of one principal shows nothing of the other in errors', async () => {
+test('X-2: errors for one principal do not mention servers of another', async () => {
   const server = owned(await startV1Http());
   const { url, ada } = await twoHubs({}, 'v1');
   await ada.call('add_server', { name: 'private-name', url: server.url });

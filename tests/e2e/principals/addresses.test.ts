@@ -39,7 +39,7 @@ async function internal(
   return { port: (server.address() as AddressInfo).port, requests };
 }
 
-test.each(KINDS)('X-2: with tokens, clients cannot add private addresses, however written (%s)', async (kind) => {
+test.each(KINDS)('X-2: with tokens clients cannot add private addresses, in any notation (%s)', async (kind) => {
   const target = await internal({ status: 404 });
   const { url } = await httpGateway({}, { auth: { tokens: TOKENS } });
   const hub = await hubOverHttp(url, kind, ADA);
@@ -53,7 +53,7 @@ test.each(KINDS)('X-2: with tokens, clients cannot add private addresses, howeve
 });
 
 test.each(KINDS)(
-  'X-2: config-file servers may be at private addresses, and without tokens added ones too (%s)',
+  'X-2: config-file servers, and added ones without tokens, may have private addresses (%s)',
   async (kind) => {
     const server = owned(await startV1Http());
     const guarded = await httpGateway({ one: { url: server.url } }, { auth: { tokens: TOKENS } });
@@ -64,7 +64,7 @@ test.each(KINDS)(
   },
 );
 
-test.each(KINDS)('X-2: addServerAddresses allows ranges, for both HTTP transports (%s)', async (kind) => {
+test.each(KINDS)('X-2: addServerAddresses allows private addresses, for both HTTP transports (%s)', async (kind) => {
   const [server, old] = [owned(await startV1Http()), owned(await startSse2024())];
   const settings = { auth: { tokens: TOKENS }, addServerAddresses: ['127.0.0.1', '::1'] };
   const { url } = await httpGateway({}, settings);
@@ -82,7 +82,7 @@ test.each(KINDS)('X-2: addServerAddresses allows ranges, for both HTTP transport
   expect(refused.code).toBe('TOOL_ERR_NOT_ALLOWED');
 });
 
-test.each([301, 302, 307, 308])('X-2: a redirect (%i) does not lead to another address', async (status) => {
+test.each([301, 302, 307, 308])('X-2: a redirect (%i) to another address is not followed', async (status) => {
   const target = await internal({ status: 200 }, '127.0.0.2');
   const location = `http://127.0.0.2:${target.port}/sse`;
   // A POST is refused as a server of 2024 does it, so that its stream is asked for next.
@@ -114,7 +114,7 @@ test.each([
   { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ secret: SECRET }) },
   { status: 200, headers: { 'content-type': 'text/plain' } },
   { status: 200, headers: { 'content-type': 'text/event-stream' }, body: `data: ${SECRET}\n\n` },
-])('X-2: a page that is not an MCP answer is not quoted (HTTP $status, $headers)', async (answer) => {
+])('X-2: an error does not quote a page that is not an MCP response (HTTP $status, $headers)', async (answer) => {
   const { port } = await internal(answer);
   const { url } = await httpGateway({}, { servers: { connectTimeoutMs: 2000 } });
   const hub = await hubOverHttp(url);

@@ -11,7 +11,7 @@ const KINDS: ClientKind[] = ['v1', 'modern'];
 
 const slow = (more: Json = {}): Json => ({ server: 'one', tool: 'slow', args: { ms: 600_000 }, ...more });
 
-test.each(KINDS)('X-3, X-2: one principal cannot hold every session (%s)', async (kind) => {
+test.each(KINDS)('X-3, X-2: one principal cannot use all sessions (%s)', async (kind) => {
   const { url } = await httpGateway({}, { auth: { tokens: TOKENS }, sessions: { max: 4 } });
   const mine = [await rawSession(url, ADA), await rawSession(url, ADA), await rawSession(url, ADA)];
   const refused = await post(url, INITIALIZE, ADA);
@@ -24,7 +24,7 @@ test.each(KINDS)('X-3, X-2: one principal cannot hold every session (%s)', async
   await rawSession(url, BEN);
 });
 
-test.each(KINDS)('X-3, X-2: one principal cannot use up the calls in flight (%s)', async (kind) => {
+test.each(KINDS)('X-3, X-2: one principal cannot use all open calls (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const { ada, ben } = await twoHubs({ one: { url: server.url } }, kind, { limits: { requests: 4 } });
   await Promise.all([echo(ada, 'one'), echo(ben, 'one')]);
@@ -41,7 +41,7 @@ test.each(KINDS)('X-3, X-2: one principal cannot use up the calls in flight (%s)
   expect(await echo(ada, 'one', 'again')).toBe('again');
 });
 
-test.each(KINDS)('X-3, X-2, T-2: one principal cannot use up the tasks (%s)', async (kind) => {
+test.each(KINDS)('X-3, X-2, T-2: one principal cannot use all tasks (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const { ada, ben } = await twoHubs({ one: { url: server.url } }, kind, { tasks: { perSession: 4, max: 4 } });
   const start = async (): Promise<string> => taskIdOf(await ada.call('execute_tool', slow({ timeout_ms: 1 })));
@@ -57,7 +57,7 @@ test.each(KINDS)('X-3, X-2, T-2: one principal cannot use up the tasks (%s)', as
   expect((await ben.call('get_task', { task_id: his })).isError).toBe(false);
 });
 
-test('X-3: the tasks of a session that has ended do not count', async () => {
+test('X-3: the tasks of an ended session do not count against the limit', async () => {
   const server = owned(await startV1Http());
   const settings = { tasks: { perSession: 2, max: 2 } };
   const { url } = await httpGateway({ one: { url: server.url } }, settings);
@@ -70,7 +70,7 @@ test('X-3: the tasks of a session that has ended do not count', async () => {
   expect(await echo(second, 'one', 'room')).toBe('room');
 });
 
-test.each(KINDS)('X-3, X-2, E-2: the events of one principal do not push out those of another (%s)', async (kind) => {
+test.each(KINDS)('X-3, X-2, E-2: the events of one principal do not evict those of another (%s)', async (kind) => {
   const server = owned(await startV1Http());
   const events = { total: 20, perSession: 20 };
   const { running, ada, ben } = await twoHubs({ one: { url: server.url } }, kind, { events });

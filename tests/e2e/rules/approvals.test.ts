@@ -29,8 +29,8 @@ async function setup(rules: Json[] = [ASK], settings: Json = {}): Promise<Setup>
 
 const EXECUTE = { server: 'old', tool: 'echo', args: { text: 'hi' } };
 
-describe.each(KINDS)('a %s client that can be asked', (kind) => {
-  test('G-1, G-2: at the hub is asked with the arguments, and the call is made once it has allowed it', async () => {
+describe.each(KINDS)('a %s client with elicitation', (kind) => {
+  test('G-1, G-2: is asked at the hub with the arguments, and the call is sent after its approval', async () => {
     const { gateway, received } = await setup();
     const hub = await askableOverHttp(gateway.url, kind);
     const reply = hub.call('execute_tool', EXECUTE);
@@ -42,7 +42,7 @@ describe.each(KINDS)('a %s client that can be asked', (kind) => {
     expect(received()).toEqual(['hi']);
   });
 
-  test('G-1, G-2: at the endpoint of the server is asked, too; denied, the call is not made', async () => {
+  test('G-1, G-2: is asked at a direct endpoint, and a denied call is not sent', async () => {
     const { gateway, received } = await setup();
     const direct = await askableOverHttp(`${gateway.url}/old`, kind);
     const denied = direct.call('echo', { text: 'hi' });
@@ -56,7 +56,7 @@ describe.each(KINDS)('a %s client that can be asked', (kind) => {
     expect(received()).toEqual(['hi', 'again']);
   });
 
-  test('G-1: a denied call is the result of a failed tool, in every view', async () => {
+  test('G-1: gets a tool error for a denied call, in every view', async () => {
     const { gateway, received } = await setup([{ tool: 'echo', then: 'deny', message: 'Not here.' }]);
     const group = (await askableOverHttp(`${gateway.url}/all`, kind)).call('old__echo', { text: 'hi' });
     const direct = (await askableOverHttp(`${gateway.url}/old`, kind)).call('echo', { text: 'hi' });
@@ -71,8 +71,8 @@ describe.each(KINDS)('a %s client that can be asked', (kind) => {
   });
 });
 
-describe.each(KINDS)('a %s client that cannot be asked', (kind) => {
-  test('G-1: of the hub gets a task, and answers with the tools', async () => {
+describe.each(KINDS)('a %s client without elicitation', (kind) => {
+  test('G-1: gets a task at the hub, and approves with the hub tools', async () => {
     const { gateway, received } = await setup();
     const hub = await hubOverHttp(gateway.url, kind);
     const reply = await hub.call('execute_tool', EXECUTE);
@@ -84,7 +84,7 @@ describe.each(KINDS)('a %s client that cannot be asked', (kind) => {
     expect(received()).toEqual(['hi']);
   });
 
-  test('G-1, G-2: of one server waits for a person at the console, which shows the arguments and who answered', async () => {
+  test('G-1, G-2: waits at a direct endpoint for a person at the console, who sees the arguments', async () => {
     const { gateway, received } = await setup([{ ...ASK, approver: 'person' }]);
     const direct = await askableOverHttp(`${gateway.url}/old`, kind, NOBODY);
     const reply = direct.call('echo', { text: 'hi' });
@@ -110,7 +110,7 @@ describe.each(KINDS)('a %s client that cannot be asked', (kind) => {
   });
 });
 
-test('G-2: without an answer in time the call fails, also for a client that cannot be asked', async () => {
+test('G-2: without an approval in time the call fails, also for a client without elicitation', async () => {
   const { gateway, received } = await setup([{ ...ASK, timeoutMs: 50 }]);
   const direct = await askableOverHttp(`${gateway.url}/old`, 'v1', NOBODY);
   const reply = await direct.call('echo', { text: 'hi' });
@@ -118,7 +118,7 @@ test('G-2: without an answer in time the call fails, also for a client that cann
   expect(received()).toEqual([]);
 });
 
-test('G-1: no wire form of a call passes the rules', async () => {
+test('G-1: no unusual form of tools/call bypasses the rules', async () => {
   const { gateway, received } = await setup([{ tool: 'echo', then: 'deny' }]);
   const url = `${gateway.url}/old`;
   const { headers } = await rawSession(url);
@@ -145,7 +145,7 @@ test('G-1: no wire form of a call passes the rules', async () => {
   expect(received()).toEqual([]);
 });
 
-test('G-1: a call that is tried in the console asks, too, and the terminal shows and answers it', async () => {
+test('G-1: a tool call from the console requires approval, which the terminal can give', async () => {
   const { gateway, received } = await setup();
   const person = await atConsole(gateway);
   const tried = await person.post('/servers/old/calls', { tool: 'echo', arguments: { text: 'hi' } });
@@ -162,7 +162,7 @@ test('G-1: a call that is tried in the console asks, too, and the terminal shows
   expect(await person.one('/questions?status=ended')).toMatchObject({ answeredBy: { via: 'terminal' } });
 });
 
-test('G-1, G-2: on a terminal, the inbox asks for the decision, and Enter alone denies', async () => {
+test('G-1, G-2: the inbox on a terminal asks for the decision, and Enter denies', async () => {
   const { gateway, received } = await setup();
   const direct = await askableOverHttp(`${gateway.url}/old`, 'v1', NOBODY);
   const reply = direct.call('echo', { text: 'hi' });

@@ -21,7 +21,7 @@ async function ruleFor(...args: string[]): Promise<{ code: number; stdout: strin
   return runCommand(['rules', 'test', ...args]);
 }
 
-test('G-1: tells which rule decides and why, without making the call', async () => {
+test('G-1: rules test prints the deciding rule and the reason without making the call', async () => {
   const file = ['--config', await config()];
   const denied = await ruleFor('old', 'slow', 'ms=5', ...file);
   expect(denied).toMatchObject({ code: 0, stderr: '' });
@@ -43,7 +43,7 @@ test('G-1: tells which rule decides and why, without making the call', async () 
   });
 });
 
-test('G-1: says what it does not know', async () => {
+test('G-1: rules test reports an unreachable server and unknown names', async () => {
   const file = ['--config', await config()];
   const unreachable = await ruleFor('gone', 'delete', 'path=/a', ...file);
   expect(unreachable).toMatchObject({
@@ -62,7 +62,7 @@ test('G-1: says what it does not know', async () => {
   expect(await runCommand(['rules'])).toMatchObject({ code: 2 });
 });
 
-test('G-1: proposes rules for the servers that can be reached', async () => {
+test('G-1: rules init proposes rules for the reachable servers', async () => {
   const file = ['--config', await config([])];
   const { code, stdout, stderr } = await runCommand(['rules', 'init', ...file]);
   expect(code).toBe(0);

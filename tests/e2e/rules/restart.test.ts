@@ -8,7 +8,7 @@ import { begin, killable, restart } from '../restart/killable.ts';
 
 const RULES = { rules: [{ tool: 'echo', then: 'ask' }], servers: { reconnect: { firstMs: 50, maxMs: 200 } } };
 
-test('G-2, P-1: the question keeps its id, the approved call is sent once, and an approval is not used again', async () => {
+test('G-2, P-1: an approval keeps its id over a kill, sends the call once and is not reused', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } }, RULES);
   const session = await rawSession(gateway.url);
@@ -29,7 +29,7 @@ test('G-2, P-1: the question keeps its id, the approved call is sent once, and a
   expect(received()).toEqual(['hi']);
 });
 
-test('G-2, P-1: also if its client waits at the endpoint of a server; the same call finds it again', async () => {
+test('G-2, P-1: a call at a direct endpoint that waits for approval is found again after a kill', async () => {
   const server = owned(await startV1Http());
   const gateway = await killable({ one: { url: server.url } }, RULES);
   const hub = await rawSession(gateway.url);

@@ -106,7 +106,7 @@ async function leave(visitors: readonly Visitor[]): Promise<void> {
 }
 
 test(
-  'S-1, S-4: two hundred sessions on ten servers stay apart, and leave nothing behind',
+  'S-1, S-4: two hundred sessions on ten servers are isolated and leave nothing behind',
   { timeout: 120_000 },
   async () => {
     const servers = await Promise.all(Array.from({ length: SERVERS }, async () => owned(await startV1Http())));
