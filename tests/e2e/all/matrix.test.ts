@@ -22,7 +22,7 @@ const PLAYERS = pairsOver('http').filter(({ server }) => server === 'plain');
 const isAsking = ({ via }: Cell): boolean => via.length > 0;
 
 test.each(PLAYERS)(
-  'M-1, D-6: $who with all five kinds of server at once ($player)',
+  'M-1, D-6: a client ($who) works with all five kinds of server at once ($player)',
   async ({ client, player, open }) => {
     const cells = pairsOver('http').filter((each) => each.client === client && each.player === player);
     const kinds = keysOf(SERVERS);

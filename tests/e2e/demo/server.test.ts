@@ -139,7 +139,7 @@ const REFUSALS: [string, ElicitResult][] = [
 ];
 
 test.each(ERAS.flatMap(([who, connect]) => REFUSALS.map(([how, answer]) => [how, who, connect, answer] as const)))(
-  'B-6: after %s by %s no table is booked',
+  'B-6: a booking that %s by %s is not made',
   async (_how, _who, connect, answer) => {
     const result = await (await connect(answer)).call('book_table', TABLE);
     expect(textOf(result)).toMatch(/^Not booked: /);

@@ -23,7 +23,7 @@ const LINKS: Link[] = [
     },
   },
   {
-    what: 'to a file that is not there yet, by way of another',
+    what: 'through another link to a file that does not exist yet',
     make: async (folder) => {
       await symlink('later.db', join(folder, 'one.db'));
       await symlink('one.db', join(folder, 'two.db'));

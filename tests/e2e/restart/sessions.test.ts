@@ -49,7 +49,7 @@ test.each(['v1', 'v2'] as const)(
   },
 );
 
-test('P-2, S-1: an idle session survives a restart, and connects to servers on first use', async () => {
+test('P-2, S-1: a session without tasks survives a restart, and connects to servers on first use', async () => {
   const { gateway } = await setup();
   const session = await rawSession(gateway.url);
   await restart(gateway);

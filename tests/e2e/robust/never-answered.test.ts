@@ -15,7 +15,7 @@ const ENDS: { how: string; answer: Handler; says: string }[] = [
     says: 'will not answer it',
   },
   {
-    how: 'with the answer to another request',
+    how: 'with the response to another request',
     answer: ({ response }) => {
       const other = { jsonrpc: '2.0', id: 'another', result: textResult('for somebody else') };
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(other));
@@ -30,7 +30,7 @@ async function serverThat(answer: Handler): Promise<OddServer> {
   return oddServer({ 'tools/list': ({ reply }) => reply({ tools: [tool] }), 'tools/call': answer });
 }
 
-test.each(ENDS)('X-3, X-4: a call that a server takes $how ends at once at the hub', async ({ answer, says }) => {
+test.each(ENDS)('X-3, X-4: a call that a server answers $how ends at once at the hub', async ({ answer, says }) => {
   const [odd, fine] = [await serverThat(answer), owned(await startV1Http())];
   const { url } = await httpGateway({ odd: { url: odd.url }, fine: { url: fine.url } });
   const hub = await hubOverHttp(url);
@@ -43,7 +43,7 @@ test.each(ENDS)('X-3, X-4: a call that a server takes $how ends at once at the h
 });
 
 test.each(ENDS)(
-  'C-1, X-4: a call of the client library that a server takes $how ends at once',
+  'C-1, X-4: a call of the client library that a server answers $how ends at once',
   async ({ answer, says }) => {
     const { url, seen } = await serverThat(answer);
     const client = new TaskClient({ url });
@@ -56,7 +56,7 @@ test.each(ENDS)(
 );
 
 test.each(ENDS)(
-  'C-3, X-4: a call of the command line that a server takes $how ends at once',
+  'C-3, X-4: a call of the command line that a server answers $how ends at once',
   async ({ answer, says }) => {
     const { url } = await serverThat(answer);
     const { code, stderr } = await runProgram(['call', url, 'work', '--timeout', '10s']);

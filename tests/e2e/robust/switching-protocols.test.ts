@@ -4,8 +4,8 @@ import { hubOverHttp } from '../../support/hub.ts';
 import { oddServer } from './odd-server.ts';
 
 const HEADERS = {
-  'with the headers of an upgrade': 'Connection: upgrade\r\nUpgrade: websocket\r\n',
-  'without them': '',
+  'with upgrade headers': 'Connection: upgrade\r\nUpgrade: websocket\r\n',
+  'without upgrade headers': '',
 };
 
 test.each(Object.entries(HEADERS))(

@@ -52,7 +52,7 @@ const PAIRS = WAYS.flatMap((way) =>
   ),
 );
 
-test.each(PAIRS)('D-1, D-2, D-3, D-4: $who calls a tool that $tool (HTTP, $player)', async (pair) => {
+test.each(PAIRS)('D-1, D-2, D-3, D-4: a client ($who) calls a tool that $tool (HTTP, $player)', async (pair) => {
   const record = newRecord();
   const url = await (await pair.serve(record)).listen();
   const via = pair.via[pair.client];

@@ -25,22 +25,25 @@ const PLAYERS = keysOf(CLIENTS).flatMap((client) =>
 
 beforeAll(bundleApp);
 
-test.each(PLAYERS)('D-1: $who, and the program exits with it (stdio, $player)', async ({ open, via }) => {
-  const client = await open(await stdioApp());
-  const slow = await client.call('slow', { ms: 300, text: 'slow' });
-  expect(slow).toMatchObject({ content: [{ type: 'text', text: 'slow' }], isError: false });
-  if (via.length > 0) {
-    const asking = { client, names: ['Ada', 'Ben'], answerer: client, via };
-    await Promise.all([questionsAreAnswered(asking), twoQuestionsAreAnswered(asking)]);
-  } else {
-    const { isError, content } = await client.call('ask', { message: whoIs('Ada') });
-    expect(isError).toBe(true);
-    expect(JSON.stringify(content)).toContain('did not declare elicitation');
-  }
-  const pid = Number(client.pid());
-  await client.close();
-  await soon(() => isAlive(pid)).toBe(false);
-});
+test.each(PLAYERS)(
+  'D-1: a client ($who) calls tools, and the program exits with it (stdio, $player)',
+  async ({ open, via }) => {
+    const client = await open(await stdioApp());
+    const slow = await client.call('slow', { ms: 300, text: 'slow' });
+    expect(slow).toMatchObject({ content: [{ type: 'text', text: 'slow' }], isError: false });
+    if (via.length > 0) {
+      const asking = { client, names: ['Ada', 'Ben'], answerer: client, via };
+      await Promise.all([questionsAreAnswered(asking), twoQuestionsAreAnswered(asking)]);
+    } else {
+      const { isError, content } = await client.call('ask', { message: whoIs('Ada') });
+      expect(isError).toBe(true);
+      expect(JSON.stringify(content)).toContain('did not declare elicitation');
+    }
+    const pid = Number(client.pid());
+    await client.close();
+    await soon(() => isAlive(pid)).toBe(false);
+  },
+);
 
 test('D-1: a program on stdio exits on SIGTERM', async () => {
   const { command, args } = await stdioApp();

@@ -12,7 +12,7 @@ function loop(): Json {
 
 const RESULTS: Record<string, { given: () => Json; says: string }> = {
   'has a BigInt': { given: () => ({ content: [], structuredContent: { n: 10n } }), says: 'BigInt' },
-  'holds itself': { given: loop, says: 'circular' },
+  'contains itself': { given: loop, says: 'circular' },
 };
 
 test.each(Object.entries(RESULTS))(

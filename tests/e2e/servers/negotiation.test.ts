@@ -18,7 +18,7 @@ const EARLY = [
   { what: 'answers a request before initialize', env: {}, first: 1 },
   { what: 'ignores a request before initialize', env: { TEST_SILENT_UNTIL_INIT: '1' }, first: 1 },
   // It dies of the question which era it speaks and has to be started again without it.
-  { what: 'dies of a request before initialize', env: { TEST_EXIT_ON_EARLY_REQUEST: '1' }, first: 2 },
+  { what: 'exits on a request before initialize', env: { TEST_EXIT_ON_EARLY_REQUEST: '1' }, first: 2 },
 ];
 
 test.each(EARLY)('B-1: a command that $what is used, and its era is probed only once', async ({ env, first }) => {
@@ -47,13 +47,13 @@ const NEW = '2026-07-28';
 
 test.each([
   {
-    what: 'an old server becomes a new one',
+    what: 'a modern server replaces a legacy one',
     before: () => startV1Http(),
     after: (port: number) => startV2Http({ port, era: 'modern' }),
     speaks: [OLD, NEW],
   },
   {
-    what: 'a new server becomes an old one',
+    what: 'a legacy server replaces a modern one',
     before: () => startV2Http({ era: 'modern' }),
     after: (port: number) => startV1Http({ port, sessions: false }),
     speaks: [NEW, OLD],

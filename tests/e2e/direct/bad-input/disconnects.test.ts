@@ -11,27 +11,27 @@ const ENDLESS = { ms: 600_000 };
 /** Brings a legacy client into a state and breaks its connection there. */
 const LEGACY: Record<string, (wire: LegacyWire, around: Behind) => Promise<void>> = {
   'before the result': async (wire) => (await wire.callStream('slow', ENDLESS)).drop(),
-  'before its call is at the server': async (wire, { one }) => {
+  'before the server has its call': async (wire, { one }) => {
     const { message, headers } = wire.raw('tools/call', { name: 'slow', arguments: ENDLESS });
     postAndLeave(one, message, headers).destroy();
   },
-  'while it is asked': async (wire) => {
+  'during a question': async (wire) => {
     const stream = await wire.callStream('ask');
     await stream.heard('elicitation/create');
     stream.drop();
   },
-  'while it waits for a task': async (wire) => {
+  'while it waits with tasks/result': async (wire) => {
     const { taskId } = await wire.begin('slow', ENDLESS);
     (await wire.stream('tasks/result', { taskId })).drop();
   },
-  'while a task asks it': async (wire) => {
+  'during a question of a task': async (wire) => {
     const { taskId } = await wire.begin('ask');
     const stream = await wire.stream('tasks/result', { taskId });
     await stream.heard('elicitation/create');
     stream.drop();
   },
-  'while it listens': async (wire) => (await wire.listen()).drop(),
-  'while it is asked where it listens': async (wire) => {
+  'on its standing stream': async (wire) => (await wire.listen()).drop(),
+  'during a question on its standing stream': async (wire) => {
     const standing = await wire.listen();
     const stream = await wire.callStream('ask');
     await stream.heard('elicitation/create');
@@ -79,7 +79,7 @@ const MODERN: Record<string, (around: Behind) => Promise<void>> = {
     const { taskId } = await new ModernWire(one, { capabilities: TASKS }).call('slow', ENDLESS);
     expect(taskId).toBeTypeOf('string');
   },
-  'while it listens to a task that asks': async ({ ext }) => {
+  'while subscribed to a task with a question': async ({ ext }) => {
     const wire = new ModernWire(ext, { capabilities: TASKS });
     const { taskId } = await wire.call('ask');
     const stream = await wire.listen({ taskIds: [taskId] });

@@ -16,7 +16,7 @@ import { deskAt } from './desk.ts';
 import { pairsOver } from './pairs.ts';
 import { startServer } from './servers.ts';
 
-test.each(pairsOver('http'))('D-6, D-7: $who with a server that $what (HTTP, $player)', async (pair) => {
+test.each(pairsOver('http'))('D-6, D-7: a client ($who) calls a server that $what (HTTP, $player)', async (pair) => {
   const { client: kind, server: serverKind, open, via } = pair;
   const server = await startServer(serverKind, 'http');
   const running = await httpGateway({ one: server.config }, SETTINGS);

@@ -17,7 +17,7 @@ import type { MatrixClient } from './client.ts';
 import { pairsOver } from './pairs.ts';
 import { startServer } from './servers.ts';
 
-test.each(pairsOver('stdio'))('D-6, D-7: $who with a server that $what (stdio, $player)', async (pair) => {
+test.each(pairsOver('stdio'))('D-6, D-7: a client ($who) calls a server that $what (stdio, $player)', async (pair) => {
   const { client: kind, server: serverKind, open, via } = pair;
   const server = await startServer(serverKind, 'stdio');
   const client = await open(await direct(server.config));
