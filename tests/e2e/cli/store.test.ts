@@ -219,7 +219,7 @@ test('P-1: store commands use the store of serve, the one of stdio in this folde
 });
 
 test.each(['show', 'prune', 'export'])(
-  'P-4: %s of a file that is no valid store reports it and changes nothing',
+  'P-4: store %s for a missing, foreign or newer store exits with an error and changes nothing',
   async (action) => {
     const folder = await temporaryFolder();
     const text = join(folder, 'notes.txt');

@@ -109,7 +109,7 @@ test('W-6, W-7: a stream reports to a person only their own events, and to an op
   expect(new Set(ofAnn.of('call').map(({ principal }) => principal))).toEqual(new Set(['ann']));
 });
 
-test('W-6: changes of other principals are read once, and not again by a resumed stream', async () => {
+test('W-6: changes of other principals are read once, and the stream reports their last sequence number', async () => {
   const { config } = await servers();
   const gateway = await httpGateway(config, PEOPLE);
   const { history } = gateway.gateway.store;

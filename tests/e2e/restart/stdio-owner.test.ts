@@ -72,7 +72,7 @@ test('S-1, X-2, P-2: the session of a stdio client cannot be used over HTTP', as
   }
 });
 
-test('S-1, S-4: a stdio client that connects after the idle time does not get the tasks of a killed one', async () => {
+test('S-1, S-4: a stdio client that connects after the idle time gets no tasks of a killed gateway', async () => {
   const server = owned(await startTasksV2Http());
   const store = join(await temporaryFolder(), 'store.db');
   const idleMs = 60_000;

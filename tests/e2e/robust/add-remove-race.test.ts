@@ -37,7 +37,7 @@ async function race(first: First): Promise<Race> {
 const FIRST: First[] = ['added', 'removed'];
 
 test.each(FIRST)(
-  'S-3: concurrent add and remove of a server that is first %s end alike for every session',
+  'S-3: a server that is added and removed at once (first %s) is the same for every session',
   async (first) => {
     const { adder, remover, watcher, there } = await race(first);
     for (const hub of [adder, remover, watcher]) {
@@ -50,7 +50,7 @@ test.each(FIRST)(
 );
 
 test.each(FIRST)(
-  'S-3: after concurrent add and remove of a server that is first %s, the last event is right',
+  'S-3: after a server is added and removed at once (first %s), the last event is true',
   async (first) => {
     const { watcher, there } = await race(first);
     const { events } = await watcher.call('list_servers');

@@ -57,7 +57,7 @@ test.each(ERAS)(
   },
 );
 
-test('S-3, D-5: a legacy server that replaces another uses the log level that modern requests ask for', async () => {
+test('S-3, D-5: a legacy server that replaces another gets the log level of modern requests', async () => {
   const { direct, replace } = await replaceable('legacy');
   const wire = new ModernWire(direct);
   const levels = async (): Promise<unknown[]> => {
