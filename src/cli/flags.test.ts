@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { commandIn, inFlags, parseCommandLine } from './flags.ts';
 
-test('C-3: flags stand anywhere, and each command has its own', () => {
+test('C-3: flags may stand anywhere, and each command has its own flags', () => {
   expect(
     parseCommandLine(['--json', 'call', 'srv', '--answer', '{}', 'tool', '--answer', '[]', 'a=--b', '--args', '-']),
   ).toEqual({
@@ -45,20 +45,20 @@ test.each([
   expect(() => parseCommandLine(args)).toThrow(message);
 });
 
-test('C-3: help and version are commands too', () => {
+test('C-3: help and version work as commands, too', () => {
   expect(parseCommandLine(['help'])).toMatchObject({ help: 'program', version: false });
   expect(parseCommandLine(['help', 'call'])).toMatchObject({ help: 'call' });
   expect(parseCommandLine(['help', 'exit-codes'])).toMatchObject({ help: 'exit-codes' });
   expect(parseCommandLine(['version'])).toMatchObject({ version: true });
 });
 
-test('X-4: an error that names a setting names its flag, and no other error is changed', () => {
+test('X-4: an error that names a setting names its flag instead, and other errors stay unchanged', () => {
   const inUse = Object.assign(new Error('choose another `port` (0 = any)'), { code: 'EADDRINUSE' });
   expect(inFlags(inUse)).toBe('choose another with --port (0 = any)');
   expect(inFlags(new Error('take another `port`'))).toBe('take another `port`');
 });
 
-test('C-3: help is found on any line, and the command it is about', () => {
+test('C-3: --help works on any command line, and the command is found despite unknown flags', () => {
   expect(parseCommandLine(['nothing', '--help'])).toMatchObject({ help: 'program' });
   expect(parseCommandLine(['call', '-h'])).toMatchObject({ help: 'call' });
   expect(commandIn(['--bad', 'call', '--worse'])).toBe('call');

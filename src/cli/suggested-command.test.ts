@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { taskResultCommand } from './suggested-command.ts';
 
-test('C-3: the command to come back is one a shell understands, and shows no secrets', () => {
+test('C-3: the suggested command is valid in a shell and shows no secrets', () => {
   expect(taskResultCommand('http://127.0.0.1:9/mcp(1)', "id'1", {}, '/usr/bin/meanwhile')).toBe(
     String.raw`meanwhile tasks result 'http://127.0.0.1:9/mcp(1)' 'id'\''1'`,
   );

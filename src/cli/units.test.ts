@@ -8,32 +8,29 @@ test.each([
   ['2h', 7_200_000],
   ['1d', 86_400_000],
   ['10', 10_000],
-])('C-3: the time %s is %i milliseconds', (text, ms) => {
+])('C-3: the duration %s is %i milliseconds', (text, ms) => {
   expect(parseDuration(text, 'timeout')).toBe(ms);
 });
 
-test.each(['', 'soon', '-1s', '0', '1w', '25d', '1e3s', '1000h', '30 s'])('C-3: %j is no time', (text) => {
+test.each(['', 'soon', '-1s', '0', '1w', '25d', '1e3s', '1000h', '30 s'])('C-3: %j is not a duration', (text) => {
   expect(() => parseDuration(text, 'timeout')).toThrow('--timeout: expected a time such as 30s');
 });
 
-test('P-1: a time that no timer has to run may be longer', () => {
+test('P-1: an age may be longer than the longest timer', () => {
   expect(parseAge('90d', 'older-than')).toBe(90 * 86_400_000);
 });
 
-test.each(['7', '0.5', '7 ', 'soon', '0d', '1w'])(
-  'C-3: %j is no time for what removes, where the unit must be clear',
-  (text) => {
-    expect(() => parseAge(text, 'older-than')).toThrow(
-      `--older-than: expected a time with its unit, as in 12h or 7d, got '${text}'`,
-    );
-  },
-);
+test.each(['7', '0.5', '7 ', 'soon', '0d', '1w'])('C-3: %j is not an age, because an age needs a unit', (text) => {
+  expect(() => parseAge(text, 'older-than')).toThrow(
+    `--older-than: expected a time with its unit, as in 12h or 7d, got '${text}'`,
+  );
+});
 
-test('C-3: times for people', () => {
+test('C-3: durations are formatted for people', () => {
   expect([0, 999, 59_999, 65_000, 7_380_000].map(showDuration)).toEqual(['0s', '0s', '59s', '1m 05s', '2h 03m']);
 });
 
-test('G-5: a moment is so long ago, or a date in the time zone of the person', () => {
+test('G-5: a point in time can be an age, or a date in the local time zone', () => {
   const now = Date.parse('2026-11-17T12:00:00Z');
   expect(parseMoment('2h', 'since', now)).toBe(now - 7_200_000);
   expect(parseMoment('7d', 'since', now)).toBe(now - 7 * 86_400_000);
@@ -42,6 +39,9 @@ test('G-5: a moment is so long ago, or a date in the time zone of the person', (
   expect(parseMoment('2026-11-17T08:30:05.5Z', 'since', now)).toBe(Date.UTC(2026, 10, 17, 8, 30, 5, 500));
 });
 
-test.each(['', 'yesterday', '2026', '17.11.2026', '2026-13-45', '1w', '5'])('G-5: %j is no moment', (text) => {
-  expect(() => parseMoment(text, 'until')).toThrow('--until: expected a time such as 2h, 7d, 2026-11-17');
-});
+test.each(['', 'yesterday', '2026', '17.11.2026', '2026-13-45', '1w', '5'])(
+  'G-5: %j is not a point in time',
+  (text) => {
+    expect(() => parseMoment(text, 'until')).toThrow('--until: expected a time such as 2h, 7d, 2026-11-17');
+  },
+);

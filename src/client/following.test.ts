@@ -33,13 +33,13 @@ test('C-1: a call is known until it has ended', async () => {
   expect([following.byCall(id), following.byTask('t')]).toEqual([undefined, undefined]);
 });
 
-test('C-1: an error that was thrown is an end', async () => {
+test('C-1: an error that the call throws ends the call', async () => {
   const { followed, fail } = started(new Following());
   fail(new Error('no such program'));
   expect(await followed.end).toMatchObject({ kind: 'error', message: 'no such program' });
 });
 
-test('C-1: a call that was cancelled ends as cancelled, unless its result came first', async () => {
+test('C-1: a cancelled call ends as cancelled, unless its result came first', async () => {
   const following = new Following();
   const cancelled = started(following);
   cancelled.running.stop.abort(new Error('enough'));
@@ -51,14 +51,14 @@ test('C-1: a call that was cancelled ends as cancelled, unless its result came f
   expect(await late.followed.end).toEqual(RESULT);
 });
 
-test('C-1: a task that was cancelled is not waited for any more', () => {
+test('C-1: a cancelled task is no longer followed', () => {
   const following = new Following();
   const { running } = started(following, { taskId: 't' });
   running.stop.abort(new Error('enough'));
   expect(following.byTask('t')).toBeUndefined();
 });
 
-test('C-1: a caller may stop waiting, and the task goes on for the others', async () => {
+test('C-1: if one of several callers stops waiting, the task continues for the others', async () => {
   const following = new Following();
   const { followed, running, end } = started(following, { quiet: true, taskId: 't' });
   const leaver = new AbortController();
@@ -71,7 +71,7 @@ test('C-1: a caller may stop waiting, and the task goes on for the others', asyn
   expect(await stays).toEqual(RESULT);
 });
 
-test('C-1: a task that is followed only for its result is left with its last waiter, and goes on at the server', async () => {
+test('C-1: when the last caller stops waiting for a task that is only awaited, the client stops following the task', async () => {
   const following = new Following();
   const { followed, running } = started(following, { quiet: true, taskId: 't' });
   const leaver = new AbortController();
@@ -81,7 +81,7 @@ test('C-1: a task that is followed only for its result is left with its last wai
   expect(running.stop.signal.reason).toBe(LEAVE_RUNNING);
 });
 
-test('C-1: a call of the client itself goes on although no reader waits', async () => {
+test('C-1: a call of the client itself continues without readers', async () => {
   const following = new Following();
   const { followed, running } = started(following);
   const leaver = new AbortController();
@@ -94,7 +94,7 @@ test('C-1: a call of the client itself goes on although no reader waits', async 
 test.each([
   { kind: 'lost', reason: 'closed' },
   { kind: 'unreachable', reason: 'closed' },
-] as const)('C-1: what a disconnect cuts off is lost, not failed: %j', async (outcome) => {
+] as const)('C-1: a call that a disconnect interrupts ends as lost, not as failed: %j', async (outcome) => {
   const following = new Following();
   const { followed, end } = started(following);
   following.leave();
@@ -103,7 +103,7 @@ test.each([
   expect(await followed.end).toMatchObject({ kind: 'lost', message: 'disconnected before the end' });
 });
 
-test('C-1: a call that begins after the disconnect hears why it cannot be made', async () => {
+test('C-1: a call that begins after the disconnect ends with the reason why it cannot be made', async () => {
   const following = new Following();
   following.leave();
   const { followed, end } = started(following);
@@ -111,7 +111,7 @@ test('C-1: a call that begins after the disconnect hears why it cannot be made',
   expect(await followed.end).toEqual({ kind: 'unreachable', reason: 'the connection is closed' });
 });
 
-test('C-1: what is let go of goes on at the server', async () => {
+test('C-1: a call that the client lets go continues on the server', async () => {
   const following = new Following();
   const { followed, running, end } = started(following);
   following.leave();

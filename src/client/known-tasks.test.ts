@@ -20,7 +20,7 @@ function known() {
   return { tasks, told };
 }
 
-test('C-1: the last known status of each task is kept, and told', () => {
+test('C-1: the client keeps the last known status of each task and emits events for changes', () => {
   const { tasks, told } = known();
   tasks.created(task('a'));
   tasks.changed(task('a', 'input_required'));
@@ -51,7 +51,7 @@ test('C-1: a task that has ended does not become cancelled', () => {
   expect(tasks.all()).toMatchObject([{ status: 'completed' }]);
 });
 
-test('C-1: after a loss only wanted tasks are known, after a disconnect none', () => {
+test('C-1: after the connection is lost only selected tasks stay known, after a disconnect none', () => {
   const { tasks, told } = known();
   for (const id of ['a', 'b']) tasks.note(task(id));
   tasks.forgetUnless((id) => id === 'a');

@@ -25,7 +25,7 @@ function ask(question: Partial<IncomingQuestion> = {}, running?: Partial<Running
 
 const elicitation = (asked: PendingElicitation | PendingSample): PendingElicitation => asked as PendingElicitation;
 
-test('C-1: the first answer that fits the form counts', async () => {
+test('C-1: the first answer that matches the form counts', async () => {
   const { asked, answer } = ask();
   expect(asked).toMatchObject({ message: 'Which size?', mode: 'form', requestedSchema: FORM.requestedSchema });
   expect(() => elicitation(asked).respond({ action: 'accept', content: { size: 5 } })).toThrow(
@@ -39,13 +39,13 @@ test('C-1: the first answer that fits the form counts', async () => {
   expect(asked.over.aborted).toBe(true);
 });
 
-test('C-1: a person may decline whatever the form', async () => {
+test('C-1: a form can be declined without content', async () => {
   const { asked, answer } = ask();
   elicitation(asked).respond({ action: 'decline' });
   expect(await answer).toEqual({ action: 'decline' });
 });
 
-test('C-1: a link has an address and no form', async () => {
+test('C-1: a URL elicitation has a URL and no form', async () => {
   const { asked, answer } = ask({ params: { message: 'Sign in', mode: 'url', url: 'https://example.com/' } });
   expect(asked).toMatchObject({ mode: 'url', url: 'https://example.com/' });
   elicitation(asked).respond({ action: 'accept' });
@@ -62,14 +62,14 @@ test('C-1: a sampling request is answered or rejected', async () => {
   expect(second.asked.over.aborted).toBe(true);
 });
 
-test('C-1: a question knows its task, from the question or from the call that asks it', () => {
+test('C-1: the task ID of a question comes from the question, or else from the call that asks it', () => {
   const related = { 'io.modelcontextprotocol/related-task': { taskId: 'named' } };
   expect(ask({ params: { ...FORM, _meta: related } }, { taskId: 'of the call' }).asked.taskId).toBe('named');
   expect(ask({}, { taskId: 'of the call' }).asked.taskId).toBe('of the call');
   expect(ask().asked.taskId).toBeUndefined();
 });
 
-test('C-1: a question is over when the server withdraws it, or when its call is cancelled', async () => {
+test('C-1: a question ends when the server withdraws it or when its call is cancelled', async () => {
   const withdrawn = ask();
   withdrawn.withdraw.abort();
   expect(await withdrawn.answer).toBe('the question was withdrawn');
@@ -80,7 +80,7 @@ test('C-1: a question is over when the server withdraws it, or when its call is 
   expect(cancelled.asked.over.aborted).toBe(true);
 });
 
-test('C-1: a call that is left running still waits for its answer', async () => {
+test('C-1: the question of a call that is left running still accepts an answer', async () => {
   const { asked, answer, stop } = ask({}, {});
   stop.abort(LEAVE_RUNNING);
   expect(asked.over.aborted).toBe(false);

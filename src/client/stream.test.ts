@@ -32,7 +32,7 @@ async function all(messages: ToolCallStream): Promise<ToolCallMessage[]> {
   return read;
 }
 
-test('C-1: a call can be awaited, or read message by message, also from the beginning later', async () => {
+test('C-1: a call can be awaited or iterated by message, also from the beginning after its end', async () => {
   const { messages, tell, end } = stream();
   tell(message('1'));
   const reading = all(messages);
@@ -53,7 +53,7 @@ test('C-1: a reader waits for the next message', async () => {
   expect(await reader.next()).toEqual({ value: undefined, done: true });
 });
 
-test('C-1: an error reaches only the reader, after the last message', async () => {
+test('C-1: an error reaches the reader after the last message', async () => {
   const { messages, tell, fail } = stream();
   tell(message('1'));
   const reader = messages[Symbol.asyncIterator]();

@@ -51,18 +51,18 @@ test.each<[string, unknown]>([
   ['anything=5', { anything: '5' }],
   ['anything:={"a":[1,null]}', { anything: { a: [1, null] } }],
   ['times:=2', { times: 2 }],
-])('C-3: %s is typed by the schema', (operand, expected) => {
+])('C-3: %s is parsed by the type in the schema', (operand, expected) => {
   expect(read('text=x', operand)).toEqual({ args: { text: 'x', ...(expected as object) } });
 });
 
-test('C-3: a text is taken as it is, whatever it looks like', () => {
+test('C-3: a string argument is taken literally, whatever it looks like', () => {
   expect(read('text=a=b')).toEqual({ args: { text: 'a=b' } });
   expect(read('text=42')).toEqual({ args: { text: '42' } });
   expect(read('text=')).toEqual({ args: { text: '' } });
   expect(read('text=true')).toEqual({ args: { text: 'true' } });
 });
 
-test('C-3: an argument given several times makes a list, if it is one', () => {
+test('C-3: repeated arguments make a list if the schema says array, and are a mistake otherwise', () => {
   expect(read('text=x', 'tags=a', 'tags=b', 'tags=["c"]')).toEqual({ args: { text: 'x', tags: ['a', 'b', 'c'] } });
   expect(read('text=x', 'text=y')).toEqual({ mistakes: ["'text' is given twice"] });
 });
@@ -79,20 +79,20 @@ test.each([
   ['place=nowhere', `'place': expected "here" | "there"`],
   ['txt=x', "there is no argument 'txt'; did you mean 'text'?"],
   ['__proto__=x', "there is no argument '__proto__'"],
-])('C-3: %s is a mistake that says what is expected', (operand, mistake) => {
+])('C-3: %s is a mistake, and the message says which type is expected', (operand, mistake) => {
   expect(read('text=x', operand)).toEqual({ mistakes: [expect.stringContaining(mistake)] });
 });
 
-test('C-3: what is missing is named, with all other mistakes', () => {
+test('C-3: a missing argument is reported together with all other mistakes', () => {
   expect(read('times=x')).toEqual({ mistakes: [expect.stringContaining("'times'"), "'text' is missing"] });
 });
 
-test('C-3: --args is the base for what is given one by one, and may hold what the schema does not know', () => {
+test('C-3: single arguments override those of --args, which may contain properties that the schema lacks', () => {
   const result = toolArguments(SCHEMA, parseArguments(['times=2']), { text: 'x', times: 1, secret: true });
   expect(result).toEqual({ args: { text: 'x', times: 2, secret: true } });
 });
 
-test('C-3: a schema without properties takes anything, one that says so takes nothing more', () => {
+test('C-3: a schema without properties allows any argument, and one with additionalProperties: false allows no other', () => {
   expect(toolArguments({ type: 'object' }, parseArguments(['a=1']))).toEqual({ args: { a: '1' } });
   const closed = { type: 'object', properties: {}, additionalProperties: false };
   expect(toolArguments(closed, parseArguments(['a=1']))).toEqual({
@@ -102,7 +102,7 @@ test('C-3: a schema without properties takes anything, one that says so takes no
   expect(toolArguments(open, parseArguments(['a=1', 'b=1']))).toEqual({ args: { a: 1, b: '1' } });
 });
 
-test('C-3: a schema that refers to itself does no harm', () => {
+test('C-3: a schema that refers to itself causes no endless recursion', () => {
   const circular = { type: 'object', properties: { a: { $ref: '#/properties/a' } } };
   expect(toolArguments(circular, parseArguments(['a=1']))).toEqual({ args: { a: '1' } });
   const itself = { $ref: '#/$defs/T' };
@@ -114,11 +114,11 @@ test('C-3: a schema that refers to itself does no harm', () => {
   expect(describeType({ $ref: '#/nowhere' }, {})).toBe('any');
 });
 
-test.each(['novalue', '=x', ':=1', 'a:={', 'a:='])('C-3: %j is no argument', (operand) => {
+test.each(['novalue', '=x', ':=1', 'a:={', 'a:='])('C-3: %j is not an argument', (operand) => {
   expect(() => parseArguments([operand])).toThrow(/expected key|not valid JSON/);
 });
 
-test('C-3: --args is JSON, a file, or standard input', async () => {
+test('C-3: --args takes JSON, a file or standard input', async () => {
   const file = join(await temporaryFolder(), 'args.json');
   await writeFile(file, '{"from": "file"}');
   const input = (text = '') => Readable.from([text]);
@@ -130,7 +130,7 @@ test('C-3: --args is JSON, a file, or standard input', async () => {
   await expect(readArguments('@/nowhere/x', input())).rejects.toThrow('ENOENT');
 });
 
-test('C-3: the usage of a tool is a line to type and its arguments, what is required first', () => {
+test('C-3: the usage of a tool shows a command line and the arguments, the required ones first', () => {
   const inputSchema = {
     type: 'object',
     properties: {

@@ -20,7 +20,7 @@ test.each([
   ['whole=1e999', '1e999'],
   ['any=1e999', '1e999'],
   ['any=-1e999', '-1e999'],
-])('C-3: %s would be sent as another number, so it is refused, with the way out', (operand, number) => {
+])('C-3: %s would arrive as another number and is refused, and the message suggests --args', (operand, number) => {
   const [key = ''] = operand.split('=');
   const mistake = `'${key}': ${number} would arrive as another value`;
   expect(read(operand)).toEqual({ mistakes: [expect.stringContaining(mistake)] });
@@ -34,7 +34,7 @@ test.each<[string, unknown]>([
   ['any=1e300', { any: 1e300 }],
   ['any=0.1', { any: 0.1 }],
   ['whole:="9007199254740993"', { whole: '9007199254740993' }],
-])('C-3: %s arrives as it is', (operand, args) => {
+])('C-3: %s arrives unchanged', (operand, args) => {
   expect(read(operand)).toEqual({ args });
 });
 
@@ -52,7 +52,7 @@ test.each([
   expect(stringifyExact('args' in found ? found.args : found)).toBe(sent);
 });
 
-test('C-3: what is no number at all is told as before', () => {
+test('C-3: a value that is not a number gets the usual type error', () => {
   expect(read('whole=1.5')).toEqual({ mistakes: ["'whole': expected integer, got '1.5'"] });
   expect(read('several=many')).toEqual({ mistakes: ["'several': expected array of integer, got 'many'"] });
 });

@@ -14,7 +14,7 @@ const change = (file: string, before: string | undefined, after: string | undefi
   isOpen: () => false,
 });
 
-test('L-1: a file that another program has changed since it was shown is left alone', async () => {
+test('L-1: a file that another program has changed since the diff was shown is not overwritten', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'a.json');
   writeFileSync(file, 'theirs');
@@ -25,14 +25,14 @@ test('L-1: a file that another program has changed since it was shown is left al
   expect(readFileSync(file, 'utf8')).toBe('ours');
 });
 
-test('L-1: a write that fails leaves nothing behind', async () => {
+test('L-1: a failed write leaves no files behind', async () => {
   const folder = await temporaryFolder();
   writeFileSync(join(folder, 'file'), 'text');
   expect(() => make(change(join(folder, 'file', 'below'), undefined, 'ours'))).toThrow(/it cannot be (read|written)/);
   expect(readdirSync(folder)).toEqual(['file']);
 });
 
-test('L-1: a diff shows what changes, with values only where they may be shown', () => {
+test('L-1: a diff shows the changed lines, and hides values that may not be shown', () => {
   const before =
     '{\n  "a": 1,\n  "token": "secret",\n  "key": "old",\n  "z": [\n    "secret too"\n  ],\n  "end": 1\n}\n';
   const after = before.replace('"old"', '"new"');
@@ -48,7 +48,7 @@ test('L-1: a diff shows what changes, with values only where they may be shown',
   expect(diff('', "a = 'x'\n", () => false)).toEqual(['+ a = "***"']);
 });
 
-test('L-1: a diff shows no comments, and no lines of longer texts', () => {
+test('L-1: a diff hides comments and the lines of multi-line strings', () => {
   const before = [
     'a = """',
     'hunter2',
@@ -77,7 +77,7 @@ test('L-1: a diff shows no comments, and no lines of longer texts', () => {
   ]);
 });
 
-test('L-1: passwords and keys in commands and URLs are not shown', () => {
+test('L-1: a diff hides passwords and keys in commands and URLs', () => {
   const entry = {
     command: 'npx',
     args: ['-y', 'server', '--passwd', 'pw1', '--pat', 'pw2', '-p', 'pw3', '--pwd=pw4', '--path', '/a', '--key', 'pw5'],
@@ -89,7 +89,7 @@ test('L-1: passwords and keys in commands and URLs are not shown', () => {
   expect(hidden.filter(isOpen)).toEqual([]);
 });
 
-test('L-1: of a long line the diff shows the part that changes', () => {
+test('L-1: a diff shows only the part of a long line that changes', () => {
   const [start, end] = [`{"a":[${'1,'.repeat(500)}1]`, `,"b":[${'2,'.repeat(500)}2]}`];
   const lines = diff(start + end, `${start},"meanwhile":{}${end}`, () => false);
   expect(lines).toHaveLength(2);

@@ -20,7 +20,7 @@ function machine(
 
 const filesOn = (on: Machine): string[] => CLIENT_NAMES.map((name) => CLIENTS[name].file(on));
 
-test('L-1: the files on Linux', () => {
+test('L-1: the config files of the clients on Linux', () => {
   expect(filesOn(machine('linux'))).toEqual([
     '/home/ada/.claude.json',
     '/home/ada/.config/Claude/claude_desktop_config.json',
@@ -34,7 +34,7 @@ test('L-1: the files on Linux', () => {
   ]);
 });
 
-test('L-1: the files on macOS', () => {
+test('L-1: the config files of the clients on macOS', () => {
   expect(filesOn(machine('darwin'))).toEqual([
     '/Users/ada/.claude.json',
     '/Users/ada/Library/Application Support/Claude/claude_desktop_config.json',
@@ -48,7 +48,7 @@ test('L-1: the files on macOS', () => {
   ]);
 });
 
-test('L-1: the files on Windows', () => {
+test('L-1: the config files of the clients on Windows', () => {
   expect(filesOn(machine('win32', { APPDATA: 'D:\\Roaming', LOCALAPPDATA: 'D:\\Local' }))).toEqual([
     'C:\\Users\\ada\\.claude.json',
     'D:\\Roaming\\Claude\\claude_desktop_config.json',
@@ -62,7 +62,7 @@ test('L-1: the files on Windows', () => {
   ]);
 });
 
-test('L-1: the package of Claude Desktop on Windows has its files elsewhere', () => {
+test('L-1: the packaged Claude Desktop on Windows keeps its config file in its package folder', () => {
   const packages = 'C:\\Users\\ada\\AppData\\Local\\Packages';
   const on = machine(
     'win32',
@@ -74,7 +74,7 @@ test('L-1: the package of Claude Desktop on Windows has its files elsewhere', ()
   );
 });
 
-test('L-1: variables that move the folders of a client move its file', () => {
+test('L-1: environment variables that move the folder of a client move its config file', () => {
   const on = machine('linux', {
     CLAUDE_CONFIG_DIR: '/claude',
     CODEX_HOME: '/codex',
@@ -94,7 +94,7 @@ test('L-1: variables that move the folders of a client move its file', () => {
   });
 });
 
-test('L-1: of several files the one that the client prefers is taken', () => {
+test('L-1: if a client has several config files, the one that the client prefers is used', () => {
   const claude = (size: number) => machine('linux', {}, { '/home/ada/.claude/.config.json': size });
   expect(CLIENTS['claude-code'].file(claude(2))).toBe('/home/ada/.claude/.config.json');
   expect(CLIENTS['claude-code'].file(claude(0))).toBe('/home/ada/.claude.json');
@@ -105,13 +105,13 @@ test('L-1: of several files the one that the client prefers is taken', () => {
   expect(CLIENTS.opencode.file(machine('linux', {}, { [`${folder}/config.json`]: 2 }))).toBe(`${folder}/config.json`);
 });
 
-test('L-1: clients are found by their folders and programs', () => {
+test('L-1: installed clients are detected by their folders and programs', () => {
   expect(presentClients(machine('linux'))).toEqual([]);
   const there = { '/home/ada/.cursor': 0, '/home/ada/.config/Code/User': 0, '/opt/bin/codex': 1 };
   expect(presentClients(machine('linux', { PATH: '/bin:/opt/bin' }, there))).toEqual(['cursor', 'vscode', 'codex']);
 });
 
-test('L-1: each client gets an entry of its own shape', () => {
+test('L-1: each client gets an entry in its own format', () => {
   const program = { command: '/n', args: ['/c', 'stdio'] };
   const gateway = { url: 'http://127.0.0.1:8080/mcp', headers: { A: 'b' } };
   const { url, headers } = gateway;

@@ -11,6 +11,6 @@ test.each([
   [{ command: 'git-server', args: ['--repository', '/home/me/meanwhile'] }, false],
   [{ command: 'node', args: ['meanwhile'] }, false],
   [{ url: 'https://example.org/meanwhile' }, false],
-])('L-1: %j is Meanwhile itself: %j', (entry, expected) => {
+])('L-1: %j is recognized as Meanwhile: %j', (entry, expected) => {
   expect(isMeanwhile(entry)).toBe(expected);
 });

@@ -16,7 +16,7 @@ try {
   console.log(error.code);
 }`;
 
-test('L-1: a file that cannot be written completely stays as it is', async () => {
+test('L-1: if a file cannot be written completely, the old content stays', async () => {
   const folder = await temporaryFolder();
   const file = join(folder, 'a.json');
   writeFileSync(file, 'old');
@@ -28,7 +28,7 @@ test('L-1: a file that cannot be written completely stays as it is', async () =>
   expect(readdirSync(folder)).toEqual(['a.json']);
 });
 
-test('L-1: a file that is read-only is neither replaced nor removed', async () => {
+test('L-1: a read-only file is neither replaced nor removed', async () => {
   const file = join(await temporaryFolder(), 'a.json');
   writeFileSync(file, 'old');
   chmodSync(file, 0o444);

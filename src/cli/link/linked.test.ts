@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { linkFix } from './linked.ts';
 
-test('L-1: the command that links again has the flags of the entry', () => {
+test('L-1: the suggested link command has the flags of the existing entry', () => {
   const args = ['/gone/cli.js', 'stdio', '--all', '--config', '/a b.json'];
   expect(linkFix('codex', { command: process.execPath, args })).toBe(
     "Node or Meanwhile has moved: link it again: meanwhile link codex --all --config '/a b.json'",
@@ -16,6 +16,6 @@ test('L-1: the command that links again has the flags of the entry', () => {
   );
 });
 
-test('L-1: linking again is no advice if the program is there', () => {
+test('L-1: linking again is not suggested if the linked program exists', () => {
   expect(linkFix('codex', { command: process.execPath, args: [process.execPath, 'stdio'] })).toBeUndefined();
 });

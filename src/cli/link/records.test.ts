@@ -13,7 +13,7 @@ async function newRecords() {
   return { records, folder, list: join(folder, 'links.json') };
 }
 
-test('L-1: a client that this version does not know hides no other, and stays', async () => {
+test('L-1: a link of an unknown client stays in the list and does not hide other links', async () => {
   const { records, list } = await newRecords();
   const unknown = { client: 'later', file: '/l', backup: null };
   const known = { client: 'cursor' as const, file: '/c', backup: null };
@@ -23,7 +23,7 @@ test('L-1: a client that this version does not know hides no other, and stays', 
   expect(JSON.parse(readFileSync(list, 'utf8'))).toEqual({ links: [unknown] });
 });
 
-test('L-1: a damaged list of linked clients is reported, and not written over', async () => {
+test('L-1: a damaged list of linked clients is reported and not overwritten', async () => {
   const { records, list } = await newRecords();
   writeFileSync(list, '{"links": [');
   expect(() => records.all()).toThrow(`${list}, the list of linked clients, is damaged; remove it`);
@@ -33,7 +33,7 @@ test('L-1: a damaged list of linked clients is reported, and not written over', 
   expect(readFileSync(list, 'utf8')).toBe('{"links": [');
 });
 
-test('L-1: of the backups of a file the newest stay, and the one that unlink needs', async () => {
+test('L-1: the newest backups of a file are kept, and the one that unlink needs', async () => {
   const { records, folder } = await newRecords();
   const backups = join(folder, 'backups');
   mkdirSync(backups);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../tests/support/gateway.ts';
 import { commandStart, thisProgram, urlStart } from './start.ts';
 
-test('L-1: of the paths to Node the one that survives an update is taken, and of the program the real one', async () => {
+test('L-1: the linked path to Node is one that survives an update, and the path to the program is the real one', async () => {
   const folder = await temporaryFolder();
   const [cellar, bin, shell] = [
     join(folder, 'Cellar/node/24.1.0'),
@@ -21,7 +21,7 @@ test('L-1: of the paths to Node the one that survives an update is taken, and of
   expect(thisProgram(cli, execPath, shell)).toEqual({ node: execPath, cli });
 });
 
-test('L-1: of a program that pnpm has installed the path without the version is taken', async () => {
+test('L-1: the linked path of a program that pnpm has installed does not contain the version', async () => {
   const folder = await temporaryFolder();
   const real = join(folder, '.pnpm/meanwhile@1.0.0/node_modules/meanwhile');
   mkdirSync(real, { recursive: true });
@@ -32,14 +32,17 @@ test('L-1: of a program that pnpm has installed the path without the version is 
   expect(thisProgram(join(folder, 'bin')).cli).toBe(join(real, 'cli.js'));
 });
 
-test.each(['_npx', 'dlx', 'dlx-123', 'bunx-0-meanwhile'])('L-1: a copy below %s is not linked', async (name) => {
-  const folder = join(await temporaryFolder(), name, 'abc');
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'cli.js'), '');
-  expect(() => thisProgram(join(folder, 'cli.js'))).toThrow('install it first (npm install -g meanwhile)');
-});
+test.each(['_npx', 'dlx', 'dlx-123', 'bunx-0-meanwhile'])(
+  'L-1: a copy of the program below %s is not linked',
+  async (name) => {
+    const folder = join(await temporaryFolder(), name, 'abc');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'cli.js'), '');
+    expect(() => thisProgram(join(folder, 'cli.js'))).toThrow('install it first (npm install -g meanwhile)');
+  },
+);
 
-test('L-1: what a client starts, or connects to', () => {
+test('L-1: a linked client starts a command or connects to a URL', () => {
   const program = { node: '/n', cli: '/c' };
   expect(commandStart(program, 'hub', undefined)).toEqual({ command: '/n', args: ['/c', 'stdio'] });
   const all = ['/c', 'stdio', '--all', '--config', '/f'];

@@ -119,7 +119,7 @@ test.each(PROBLEMS)('L-1: %s: %j is not imported', (client, entry, problem) => {
   expect(translate(client, entry)).toEqual({ kind: 'problem', problem: expect.stringContaining(problem) as string });
 });
 
-test('L-1: Codex names variables in keys of their own', () => {
+test('L-1: environment variables are imported from the keys that Codex uses for them', () => {
   const entry = { url: 'https://x/', env_http_headers: { 'X-A': 'A' } };
   expect(translate('codex', entry)).toEqual(server({ url: 'https://x/', headers: { 'X-A': '${A}' } }, ['A']));
   expect(translate('codex', { command: 'x', env_vars: ['B'], env: { C: 1 } })).toEqual(
@@ -127,7 +127,7 @@ test('L-1: Codex names variables in keys of their own', () => {
   );
 });
 
-test('L-1: variables of Codex may be objects', () => {
+test('L-1: environment variables of Codex may be objects', () => {
   const entry = { command: 'x', env_vars: [{ name: 'A' }, { name: 'B', source: 'remote' }] };
   expect(translate('codex', entry)).toMatchObject({
     entry: { env: { A: '${A:-}' } },
@@ -135,7 +135,7 @@ test('L-1: variables of Codex may be objects', () => {
   });
 });
 
-test('L-1: a variable that is not set now is written with an empty default', () => {
+test('L-1: a variable that is not set gets an empty default', () => {
   const ofClient = (client: ClientName, entry: unknown): unknown => {
     const { entry: written } = translate(client, entry, (name) => name === 'SET') as { entry: ClientEntry };
     return written;

@@ -4,7 +4,7 @@ import { PreparedAnswers } from './prepared.ts';
 const FORM = { type: 'object', properties: { name: { type: 'string', minLength: 2 } }, required: ['name'] };
 const form = { mode: 'form' as const, requestedSchema: FORM };
 
-test('C-3: prepared answers are used one after the other, each for one question', () => {
+test('C-3: prepared answers are used in order, each for one question', () => {
   const answers = new PreparedAnswers([
     '{"name":"Ada"}',
     '{"action":"decline"}',
@@ -22,7 +22,7 @@ test('C-3: prepared answers are used one after the other, each for one question'
   expect(answers.forElicitation(form)).toEqual({ kind: 'none' });
 });
 
-test('C-3: a prepared answer that does not fit the form is not given', () => {
+test('C-3: a prepared answer that does not match the form is a mistake and is not sent', () => {
   const answers = new PreparedAnswers(['{"name":"A"}', '{}']);
   expect(answers.forElicitation(form)).toEqual({
     kind: 'mistake',
@@ -34,7 +34,7 @@ test('C-3: a prepared answer that does not fit the form is not given', () => {
   });
 });
 
-test('C-3: answers that nothing was asked for are told', () => {
+test('C-3: unused prepared answers are reported', () => {
   const answers = new PreparedAnswers(['{"name":"Ada"}', '{"age":36}']);
   answers.forElicitation(form);
   expect(answers.unused).toBe(`not used, because nothing was asked for it: --answer '{"age":36}'`);
@@ -43,7 +43,7 @@ test('C-3: answers that nothing was asked for are told', () => {
   expect(new PreparedAnswers().unused).toBeUndefined();
 });
 
-test('C-3: a form with a field named action gets its content', () => {
+test('C-3: for a form with a field named action, an answer without content is the content', () => {
   const requestedSchema = { type: 'object', properties: { action: { type: 'string' } } };
   const answers = new PreparedAnswers(['{"action":"decline"}', '{"action":"decline","content":{}}']);
   expect(answers.forElicitation({ mode: 'form', requestedSchema })).toEqual({
@@ -53,12 +53,12 @@ test('C-3: a form with a field named action gets its content', () => {
   expect(answers.forElicitation({ mode: 'form', requestedSchema })).toMatchObject({ answer: { action: 'decline' } });
 });
 
-test('C-3: a link is accepted with an empty answer', () => {
+test('C-3: a URL elicitation is accepted with an answer without content', () => {
   const answers = new PreparedAnswers(['{"action":"accept"}']);
   expect(answers.forElicitation({ mode: 'url' })).toEqual({ kind: 'answer', answer: { action: 'accept' } });
 });
 
-test('C-3: a request to a model is answered with a text, a whole result, or rejected', () => {
+test('C-3: a sampling request is answered with a text or a whole result, or is rejected', () => {
   const answers = new PreparedAnswers([
     '{"text":"hi"}',
     '{"content":[{"type":"text","text":"x"}],"model":"m"}',
@@ -80,6 +80,6 @@ test('C-3: a request to a model is answered with a text, a whole result, or reje
   expect(answers.forSample()).toEqual({ kind: 'none' });
 });
 
-test.each(['{', '[]', '"x"', 'null'])('C-3: --answer %s is refused at once', (text) => {
+test.each(['{', '[]', '"x"', 'null'])('C-3: --answer %s is refused at the start', (text) => {
   expect(() => new PreparedAnswers([text])).toThrow('--answer');
 });

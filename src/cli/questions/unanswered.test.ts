@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { elicitationUnanswered, sampleUnanswered } from './unanswered.ts';
 
-test('C-3: a script is told what was asked, and what to add to the command', () => {
+test('C-3: in a script, the error shows the fields of the question and the --answer to add to the command', () => {
   const requestedSchema = {
     type: 'object',
     properties: {

@@ -14,7 +14,7 @@ const FILES = sortTools('files', [
 ]);
 const NOTES = sortTools('notes', [{ name: 'add\n"x": 1', annotations: { title: 'Add' } }, { name: 'list' }]);
 
-test('G-1: tools are sorted by what their server says of them', () => {
+test('G-1: tools are sorted by the annotations of their server', () => {
   expect(FILES).toEqual({
     server: 'files',
     readOnly: ['read'],
@@ -25,7 +25,7 @@ test('G-1: tools are sorted by what their server says of them', () => {
   expect(NOTES.unannotated).toEqual(['add\n"x": 1', 'list']);
 });
 
-test('G-1: the proposed rules ask for what may destroy something, and a config file takes them as they are printed', async () => {
+test('G-1: the proposed rules ask before destructive tools, and the printed text is valid in a config file', async () => {
   const { rules, text } = propose([FILES, NOTES]);
   expect(rules).toEqual([
     { server: 'notes', tool: 'add\n"x": 1', then: 'ask', remember: true, approver: 'person' },

@@ -3,7 +3,7 @@ import { toolProblems } from './examine.ts';
 
 const tool = (name: string, more = {}) => ({ name, inputSchema: { type: 'object' }, ...more });
 
-test('C-3: what is wrong with tools is told, each with a fix', () => {
+test('C-3: problems of tools are reported, each with a fix', () => {
   expect(toolProblems([tool('a'), tool('b')], {})).toEqual([]);
   const found = toolProblems(
     [null, tool('a'), tool('a'), tool('b', { inputSchema: {} }), tool('c', { execution: { taskSupport: 'required' } })],

@@ -19,7 +19,7 @@ const unread = async (): Promise<ProgramConfig> => {
   throw new Error('the config file was read');
 };
 
-test('C-3: a server is a name in the config file, with its settings', async () => {
+test('C-3: a server is found by its name in the config file, with its settings', async () => {
   expect(await findServer('files', [], config)).toEqual({
     name: 'files',
     config: { command: 'files-server' },
@@ -28,7 +28,7 @@ test('C-3: a server is a name in the config file, with its settings', async () =
   });
 });
 
-test('C-3: a server is a URL, with headers', async () => {
+test('C-3: a server can be a URL with headers', async () => {
   const found = await findServer('https://x.example/mcp', ['Authorization: Bearer a:b', 'X-Empty:'], unread);
   expect(found).toEqual({
     name: 'https://x.example/mcp',
@@ -41,16 +41,16 @@ test.each<[string, ServerConfig]>([
   [`node 'my server.js'`, { command: 'node', args: ['my server.js'] }],
   ['./server', { command: './server', args: [] }],
   [`KEY='a b' OTHER= node x.js K=v`, { command: 'node', args: ['x.js', 'K=v'], env: { KEY: 'a b', OTHER: '' } }],
-])('C-3: a server is a command: %s', async (text, expected) => {
+])('C-3: a server can be a command: %s', async (text, expected) => {
   expect(await findServer(text, [], unread)).toEqual({ name: text, config: expected });
 });
 
-test('C-3: a name in the config file may have spaces; other words with spaces are a command', async () => {
+test('C-3: a name in the config file may contain spaces; other words with spaces are a command', async () => {
   expect(await findServer('my files', [], config)).toMatchObject({ config: { command: 'files-server' } });
   expect(await findServer('npx server', [], config)).toMatchObject({ config: { command: 'npx', args: ['server'] } });
 });
 
-test('C-3: a command with spaces needs no config file that can be read; a name does', async () => {
+test('C-3: a command with spaces works without a readable config file; a name does not', async () => {
   const broken = async (): Promise<ProgramConfig> => {
     throw new ConfigError(['meanwhile.json: not valid JSON']);
   };
@@ -58,15 +58,15 @@ test('C-3: a command with spaces needs no config file that can be read; a name d
   await expect(findServer('files', [], broken)).rejects.toThrow('not valid JSON');
 });
 
-test('C-3: a word that is no name in the config file but a program is that program', async () => {
+test('C-3: a word that is not a name in the config file but is a program is run as a program', async () => {
   expect(await findServer('node', [], config)).toEqual({ name: 'node', config: { command: 'node', args: [] } });
 });
 
-test('C-3: a server that the config file disables is called so', async () => {
+test('C-3: a server that is disabled in the config file is reported as disabled', async () => {
   await expect(findServer('off', [], config)).rejects.toThrow("'off' is disabled in the config file");
 });
 
-test('C-3: a header of the command line replaces that of the file, whatever its capitals', async () => {
+test('C-3: a header of the command line replaces that of the config file, regardless of case', async () => {
   const { config: found } = await findServer('api', ['authorization: Bearer mine'], config);
   expect(found).toEqual({
     url: 'https://api.example/mcp',
@@ -74,7 +74,7 @@ test('C-3: a header of the command line replaces that of the file, whatever its 
   });
 });
 
-test('C-3: an unknown name gets an error with the known ones and the other two ways', async () => {
+test('C-3: the error for an unknown name lists the known names and the other two ways to name a server', async () => {
   const error = await findServer('apo', [], config).catch((reason: unknown) => String(reason));
   expect(error).toContain("no server 'apo'");
   expect(error).toContain("did you mean 'api'?");
@@ -91,7 +91,7 @@ test.each([
   [`node 'x`, 'unclosed quote'],
   ['A=1', 'no command'],
   [' ', 'no command'],
-])('C-3: %j is no server, and the error says why', async (text, about) => {
+])('C-3: %j is not a server, and the error says why', async (text, about) => {
   await expect(findServer(text, [], unread)).rejects.toThrow(about);
 });
 
@@ -100,7 +100,7 @@ test.each([
   ['https://x.example', 'Bad Name: secret'],
   ['https://x.example', 'X: secret\nY: z'],
   ['files', 'X: secret'],
-])('C-3, X-4: a wrong header for %s is refused without showing its value: %j', async (server, header) => {
+])('C-3, X-4: an invalid header for %s is refused without showing its value: %j', async (server, header) => {
   const error = await findServer(server, [header], config).catch((reason: unknown) => String(reason));
   expect(error).toContain('--header');
   expect(error).not.toContain('secret');

@@ -14,6 +14,6 @@ test.each<[string, ServerConfig, string]>([
   ['npx pkg s3cret', { command: 'npx', args: ['pkg', 's3cret'] }, 'npx pkg …'],
   ['tool --key k', { command: 'tool', args: ['--key', 'k'] }, 'tool …'],
   ['tool db://u:p@h', { command: 'tool', args: ['db://u:p@h'] }, 'tool …'],
-])('C-3, X-4: %s is called what can be shown', (name, config, label) => {
+])('C-3, X-4: the label of %s shows no secrets', (name, config, label) => {
   expect(serverLabel({ name, config })).toBe(label);
 });

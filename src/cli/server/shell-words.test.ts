@@ -11,17 +11,17 @@ test.each([
   [String.raw`a\ b \"q\" "say \"hi\" \n"`, ['a b', '"q"', String.raw`say "hi" \n`]],
   [`'$HOME' "*"`, ['$HOME', '*']],
   ['', []],
-])('C-3: %j is split as a shell would', (text, words) => {
+])('C-3: %j is split into words as by a shell', (text, words) => {
   expect(splitWords(text)).toEqual(words);
   if (words.length > 0) expect(asShellReads(text)).toEqual(words);
 });
 
-test.each([`node 'open`, `node "open`, 'node \\'])('C-3: %j is not a whole command', (text) => {
+test.each([`node 'open`, `node "open`, 'node \\'])('C-3: %j is not a complete command', (text) => {
   expect(splitWords(text)).toBeUndefined();
 });
 
 test.each(['plain', 'a b', "it's", '$HOME', 'a"b', '', 'https://x.example/mcp?a=1&b=2', '../a-b_c.d', '!x', 'grüße'])(
-  'C-3: %j survives a shell when quoted',
+  'C-3: %j is quoted so that a shell reads it as one word',
   (word) => {
     expect(asShellReads(quoteWord(word))).toEqual([word]);
     expect(splitWords(quoteWord(word))).toEqual([word]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeSample } from './ask-sample.ts';
 
-test('C-3: a request to a model is shown with everything that decides about it', () => {
+test('C-3: a sampling request is shown with the system prompt, messages, limits and tools', () => {
   const shown = describeSample({
     systemPrompt: 'Be brief.\u001B[2J',
     messages: [
@@ -22,7 +22,7 @@ test('C-3: a request to a model is shown with everything that decides about it',
   ]);
 });
 
-test('C-3: nonsense and endless texts in a request to a model do no harm', () => {
+test('C-3: malformed parameters and very long texts in a sampling request are handled', () => {
   expect(describeSample({})).toBe('');
   expect(describeSample({ messages: [7, { role: 'user' }], modelPreferences: [], tools: [1] })).toContain('user');
   const long = describeSample({ messages: [{ role: 'user', content: { type: 'text', text: 'x'.repeat(9000) } }] });

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../tests/support/gateway.ts';
 import { OutFolder } from '../out-folder.ts';
 import { showContents, showResult } from './blocks.ts';
 
-test('C-3: text is printed plainly, everything else as one line', async () => {
+test('C-3: text is printed as it is, and every other content block as one line', async () => {
   expect((await showResult(richResult(), undefined)).split('\n')).toEqual([
     'rich ✓',
     '[image/png, 70 bytes]',
@@ -16,14 +16,14 @@ test('C-3: text is printed plainly, everything else as one line', async () => {
   ]);
 });
 
-test('C-3: structured content is printed when there is no text', async () => {
+test('C-3: structured content is printed if there is no text', async () => {
   const structuredContent = { total: 2 };
   expect(await showResult({ content: [], structuredContent }, undefined)).toBe('{\n  "total": 2\n}');
   const text = { type: 'text', text: '2 in all' };
   expect(await showResult({ content: [text], structuredContent }, undefined)).toBe('2 in all');
 });
 
-test('C-3: blocks of unknown kinds and with missing parts are shown somehow', async () => {
+test('C-3: blocks of unknown types or with missing fields are still shown', async () => {
   const content = [{ type: 'hologram', depth: 3 }, { type: 'image' }, { type: 'resource' }, { type: 'resource_link' }];
   expect((await showResult({ content }, undefined)).split('\n')).toEqual([
     '{"type":"hologram","depth":3}',
@@ -34,7 +34,7 @@ test('C-3: blocks of unknown kinds and with missing parts are shown somehow', as
   expect(await showContents({ uri: 'a:b', text: 'plain' }, undefined)).toBe('plain');
 });
 
-test('C-3: with a folder, what is not text becomes files that overwrite nothing', async () => {
+test('C-3: with an output folder, blocks other than text are saved to new files', async () => {
   const folder = join(await temporaryFolder(), 'new', 'deep');
   const first = await showResult(richResult(), new OutFolder(folder, '../rich'));
   expect(first).toContain(`[image/png, 70 bytes: ${join(folder, 'rich-1.png')}]`);
@@ -46,7 +46,7 @@ test('C-3: with a folder, what is not text becomes files that overwrite nothing'
   expect((await readFile(join(folder, 'rich-3.wav'))).toString('base64')).toBe(WAV);
 });
 
-test('C-3: a folder that cannot be written to is an error that names it', async () => {
+test('C-3: the error for an output folder that cannot be written to names the folder', async () => {
   const file = join(await temporaryFolder(), 'file');
   await writeFile(file, '');
   await expect(new OutFolder(file, 'x').save(PNG, 'image/png')).rejects.toThrow(`--out ${file}`);

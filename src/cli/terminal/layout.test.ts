@@ -16,7 +16,7 @@ test.each([
   expect(displayWidth(text)).toBe(width);
 });
 
-test('C-3: text is cut where it does not fit', () => {
+test('C-3: text that does not fit is truncated', () => {
   expect(fit('abcdef', 6)).toBe('abcdef');
   expect(fit('abcdef', 5)).toBe('abcd…');
   expect(fit('你好吗', 4)).toBe('你…');
@@ -25,13 +25,13 @@ test('C-3: text is cut where it does not fit', () => {
   expect(pad('abc', 2)).toBe('abc');
 });
 
-test('C-3: text is broken between words', () => {
+test('C-3: text is wrapped between words', () => {
   expect(wrap('a short text to break', 10)).toEqual(['a short', 'text to', 'break']);
   expect(wrap('unbreakable', 5)).toEqual(['unbreakable']);
   expect(wrap('', 5)).toEqual(['']);
 });
 
-test('C-3: columns stand below each other, whatever is in them', () => {
+test('C-3: columns of a table are aligned, also with wide characters', () => {
   expect(
     table([
       ['a', 'first'],

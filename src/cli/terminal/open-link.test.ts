@@ -10,6 +10,6 @@ test.each<[NodeJS.Platform, string | undefined, string[]]>([
   ['linux', 'firefox', ['firefox', URL]],
   ['linux', "'my browser' --new:w3m", ['my browser', '--new', URL]],
   ['linux', 'browser --to=%s -x', ['browser', `--to=${URL}`, '-x']],
-])('C-3: a link is opened on %s with BROWSER=%s, and no shell sees it', (platform, browser, command) => {
+])('C-3: a link on %s with BROWSER=%s is opened without a shell', (platform, browser, command) => {
   expect(openerFor(URL, platform, browser ?? '')).toEqual(command);
 });

@@ -28,7 +28,7 @@ process_resident_memory_bytes 1.5e+08
 # EOF
 `;
 
-test('V-4: metrics are read as they were written', () => {
+test('V-4: metrics in Prometheus text format are parsed', () => {
   const samples = readMetrics(TEXT) ?? [];
   expect(samples).toHaveLength(13);
   expect(samples[3]).toEqual({ name: 'meanwhile_calls_open', labels: { server: 'odd "\\name\n' }, value: 0 });
@@ -37,7 +37,7 @@ test('V-4: metrics are read as they were written', () => {
   expect(readMetrics('')).toBeUndefined();
 });
 
-test('V-4: the summary of a server', () => {
+test('V-4: the summary of a server has its state, calls and times', () => {
   const { servers, tasks, version, calls } = summarize(readMetrics(TEXT) ?? []);
   expect(servers.find(({ name }) => name === 'one')).toEqual({
     name: 'one',
@@ -52,7 +52,7 @@ test('V-4: the summary of a server', () => {
   expect([tasks, version, calls.ended]).toEqual([{ input_required: 2 }, '1.2.3', { result: 8, tool_error: 2 }]);
 });
 
-test('V-4: quantiles of buckets', () => {
+test('V-4: quantiles are estimated from histogram buckets', () => {
   const bucket = (le: string, value: number) => ({ name: 'x_bucket', labels: { le }, value });
   expect(quantile(0.5, [])).toBeNull();
   expect(quantile(0.5, [bucket('1', 0), bucket('+Inf', 0)])).toBeNull();
@@ -72,7 +72,7 @@ test('V-4: quantiles of buckets', () => {
   expect(quantile(0.9, [bucket('1', 1), bucket('+Inf', 10)])).toBe(1);
 });
 
-test('V-4: the view fits the terminal, and shows no control characters', () => {
+test('V-4: the view fits the terminal and shows no control characters', () => {
   const summary = summarize(readMetrics(TEXT) ?? []);
   const lines = view(summary, { where: 'http://h:1', style: PLAIN, columns: 60 });
   expect(lines.every((line) => line.length <= 60)).toBe(true);
@@ -81,7 +81,7 @@ test('V-4: the view fits the terminal, and shows no control characters', () => {
   expect(view(summary, { where: '', style: PLAIN, columns: 80, rows: 12 }).join('\n')).toContain('and 1 more');
 });
 
-test('V-4: a gateway that dies while it answers is shown as away, and counts from zero when it is back', async () => {
+test('V-4: a response that breaks off is a failure, and rates count from zero after a restart of the gateway', async () => {
   const server = createServer((_req, res) => {
     res.writeHead(200, { 'content-length': '1000' }).write('# TYPE', () => res.destroy());
   }).listen(0, '127.0.0.1');
