@@ -5,7 +5,7 @@ const ABOUT = { servers: ['github', 'db-prod'], disabled: ['old'], principals: [
 const WITH_ISSUERS = { ...ABOUT, principals: undefined };
 const messages = (list: readonly { message: string }[]): string[] => list.map(({ message }) => message);
 
-test('A-P: a rule that an earlier one covers is a mistake', () => {
+test('A-P: an access rule that an earlier rule fully covers is a mistake', () => {
   const covered = checkAccess(
     [
       { servers: ['db-*'], then: 'deny' },
@@ -36,7 +36,7 @@ test('A-P: a rule that an earlier one covers is a mistake', () => {
   expect(checkAccess(byClaim, WITH_ISSUERS).mistakes).toHaveLength(1);
 });
 
-test('A-P: names that match nothing are warnings, and conditions that never hold are mistakes', () => {
+test('A-P: names that match nothing are warnings, and conditions that can never hold are mistakes', () => {
   const found = checkAccess(
     [{ principals: ['aba'], servers: ['gihtub', 'old'], scopes: ['mcp:use'], then: 'allow' }],
     ABOUT,
@@ -50,7 +50,7 @@ test('A-P: names that match nothing are warnings, and conditions that never hold
   ]);
 });
 
-test('A-N: an override that an earlier one covers is a mistake', () => {
+test('A-N: a quota override that an earlier override covers is a mistake', () => {
   const overrides = [
     { principals: ['*'], tasks: 1 },
     { principals: ['ada'], tasks: 2 },

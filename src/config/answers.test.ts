@@ -28,7 +28,7 @@ async function mistakesIn(meanwhile: object): Promise<string[]> {
 const YES = { action: 'accept', content: { ok: true } };
 
 describe('standing answers', () => {
-  test('G-3: there are none by default, and they answer unless it is a dry run', async () => {
+  test('G-3: there are none by default, and they apply unless dry run is set', async () => {
     expect((await load({})).settings).toMatchObject({ answers: [], answersDryRun: false });
     const answers = [{ server: 'files', ...YES }];
     expect((await load({ answers })).settings).toMatchObject({ answers, answersDryRun: false });
@@ -57,18 +57,18 @@ describe('standing answers', () => {
       { message: 'x'.repeat(1001), action: 'decline' },
       `answers[0].message: expected at most 1000 characters, got "${'x'.repeat(80)}…"`,
     ],
-  ])('G-3: a rule that could not work is refused: %j', async (rule, mistake) => {
+  ])('G-3: an invalid rule is refused: %j', async (rule, mistake) => {
     expect(await mistakesIn({ answers: [rule] })).toEqual([mistake]);
   });
 
-  test('G-3: two rules of one name are told apart by nobody', async () => {
+  test('G-3: two rules with the same name are a mistake', async () => {
     const rule = { name: 'one', server: 'files', action: 'decline' };
     expect(await mistakesIn({ answers: [rule, { ...rule, tool: 'x' }] })).toEqual([
       "answers[1]: two rules are called 'one'",
     ]);
   });
 
-  test('G-3: rules that can never match are named at the start', async () => {
+  test('G-3: rules that can never match are reported as warnings', async () => {
     const answers = [
       { name: 'all of files', server: 'files', action: 'decline' },
       { server: 'files', tool: 'write', ...YES },
@@ -126,11 +126,11 @@ describe('models', () => {
     [{ ...FAST, scores: { cost: 2 } }, 'models.fast.scores.cost: expected at most 1, got 2'],
     [{ ...FAST, budget: { callsPerDay: 0 } }, 'models.fast.budget.callsPerDay: expected at least 1, got 0'],
     [{ ...FAST, principals: ['ann'] }, 'models.fast.principals[0]: not a name in auth.tokens'],
-  ])('G-4: a mistake in a model is named: %j', async (fast, mistake) => {
+  ])('G-4: a mistake in a model is reported: %j', async (fast, mistake) => {
     expect(await mistakesIn({ models: { fast } })).toEqual([mistake]);
   });
 
-  test('G-4: a model for a server that is not there is doubtful', async () => {
+  test('G-4: a model for an unknown server is a warning', async () => {
     expect((await load({ models: { fast: { ...FAST, servers: ['mail', 'fi*'] } } })).warnings).toEqual([
       "meanwhile.json: meanwhile.models.fast.servers[0]: the name 'mail' matches no server of this file; known: files",
     ]);

@@ -4,7 +4,7 @@ import { expand } from './expand.ts';
 const ENV = { TOKEN: 'secret', EMPTY: '', UNICODE: 'grün 🌱', NESTED: '${TOKEN}' };
 
 describe('expand', () => {
-  it('B-1: fills variables into every string and leaves the rest alone', () => {
+  it('B-1: fills variables into every string and changes nothing else', () => {
     const file = { a: 'Bearer ${TOKEN}', b: ['${UNICODE}', 1, null, true], '${TOKEN}': { c: '${TOKEN}${TOKEN}' } };
     expect(expand(file, ENV)).toEqual({
       value: { a: 'Bearer secret', b: ['grün 🌱', 1, null, true], '${TOKEN}': { c: 'secretsecret' } },
@@ -29,7 +29,7 @@ describe('expand', () => {
     expect(expand(text, ENV)).toEqual({ value, mistakes: [] });
   });
 
-  it('B-1: a variable that is not set is a mistake at its place', () => {
+  it('B-1: a variable that is not set is a mistake with the path of the value', () => {
     const { mistakes } = expand({ a: [{ b: '${MISSING}' }], c: '${toString}' }, ENV);
     expect(mistakes).toEqual([
       { path: ['a', 0, 'b'], message: expect.stringContaining('MISSING is not set') },
@@ -58,21 +58,21 @@ describe('expand', () => {
       '${env:userHome}',
       'the environment variable userHome is not set; set it, or give a default: ${userHome:-default}',
     ],
-  ])('B-1, X-4: %s is a mistake that says what to write', (text, message) => {
+  ])('B-1, X-4: %s is a mistake, and the message says what to write', (text, message) => {
     expect(expand({ a: text }, ENV).mistakes).toEqual([{ path: ['a'], message }]);
   });
 
-  it('B-1: a variable of the environment that has the name of an editor’s is taken', () => {
+  it('B-1: an environment variable with the name of an editor variable is used', () => {
     expect(expand('${workspaceFolder}', { workspaceFolder: '/w' })).toEqual({ value: '/w', mistakes: [] });
   });
 
-  it('X-4: a prototype key is a mistake and changes no prototype', () => {
+  it('X-4: the key __proto__ is a mistake and changes no prototype', () => {
     const { value, mistakes } = expand(JSON.parse('{"a": {"__proto__": {"polluted": 1}}}'), ENV);
     expect(mistakes).toEqual([{ path: ['a', '__proto__'], message: 'this name is not allowed' }]);
     expect((value as { a: object }).a).not.toHaveProperty('polluted');
   });
 
-  it('X-3: what is nested without end is refused', () => {
+  it('X-3: nesting that is too deep is refused', () => {
     const { mistakes } = expand(JSON.parse('['.repeat(50_000) + ']'.repeat(50_000)), ENV);
     expect(mistakes).toEqual([{ path: [], message: 'nested more than 16 levels deep' }]);
   });

@@ -41,11 +41,11 @@ describe('parseJson', () => {
     ['{"a": 1 x}', "1:9 expected ',' or '}'"],
     ['{} x', '1:4 expected the end of the file'],
     ['['.repeat(100_000), '1:1 nested too deeply'],
-  ])('X-4: says where and what: %j', (text, mistake) => {
+  ])('X-4: reports the position and the mistake: %j', (text, mistake) => {
     expect(errorOf(parseJson, text)).toBe(mistake);
   });
 
-  it('X-4: never quotes the text', () => {
+  it('X-4: never quotes the text in errors', () => {
     try {
       parseJson('{"token": hunter2hunter2}');
       expect.unreachable();
@@ -68,7 +68,7 @@ describe('parseJsonWithComments', () => {
       { url: 'https://x//y', glob: '/* */,}', q: '"// ,]' },
     ],
     ['["\\\\", // "\n]', ['\\']],
-  ])('X-4: comments and a last comma are no mistake: %j', (text, value) => {
+  ])('X-4: accepts comments and trailing commas: %j', (text, value) => {
     expect(parseJsonWithComments(text)).toEqual(value);
   });
 
@@ -85,18 +85,18 @@ describe('parseJsonWithComments', () => {
     ['{"a": http://x/,}', '1:7 expected a value'],
     ['{"a": 1} /* b', "1:10 a comment without its end: expected '*/'"],
     ['{"a": /}', '1:7 expected a value'],
-  ])('X-4: other mistakes keep their place: %j', (text, mistake) => {
+  ])('X-4: reports other mistakes with their position: %j', (text, mistake) => {
     expect(errorOf(parseJsonWithComments, text)).toBe(mistake);
   });
 
-  it('X-4: plain JSON is read as JSON.parse reads it, and a long text takes no longer than it should', () => {
+  it('X-4: reads plain JSON like JSON.parse, and reads a long text', () => {
     const text = JSON.stringify({ a: `"//${'\\'.repeat(1000)}`, b: ['/*', '*/', ',]'] }, null, 2);
     expect(parseJsonWithComments(text)).toEqual(JSON.parse(text));
     const long = `["${'x'.repeat(1_000_000)}", // ${'y'.repeat(1_000_000)}\n]`;
     expect(parseJsonWithComments(long)).toEqual(['x'.repeat(1_000_000)]);
   });
 
-  it('X-4: a key named __proto__ stays a key, also beside comments', () => {
+  it('X-4: a key named __proto__ stays a plain key, also in a text with comments', () => {
     const value = parseJsonWithComments('{"__proto__": {"a": 1}, /* b */}');
     expect(Object.entries(value as object)).toEqual([['__proto__', expect.objectContaining({ a: 1 })]]);
   });

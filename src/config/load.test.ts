@@ -32,7 +32,7 @@ const server = (entry: unknown) => ({ mcpServers: { github: entry } });
 const settings = (meanwhile: unknown) => ({ meanwhile });
 
 describe('a good configuration', () => {
-  it('P-1: needs no file', async () => {
+  it('P-1: a config file is optional', async () => {
     const config = await loadConfig({ flags: {}, env: { HOME: '/home/ann', XDG_DATA_HOME: '/data' }, cwd });
     expect(config.servers.size).toBe(0);
     expect(config.settings.port).toBe(8080);
@@ -40,7 +40,7 @@ describe('a good configuration', () => {
     expect(config).not.toHaveProperty('file');
   });
 
-  it('B-1: gives the servers as the core wants them', async () => {
+  it('B-1: reads the servers into the types of the core', async () => {
     const config = await load(
       {
         $schema: './schema.json',
@@ -64,7 +64,7 @@ describe('a good configuration', () => {
     expect(config.file).toBe(join(cwd, 'meanwhile.json'));
   });
 
-  it('T-2: settings of the file replace only what they name', async () => {
+  it('T-2: settings in the file override only the defaults that they name', async () => {
     const { settings: loaded } = await load(
       settings({ tasks: { ttlMs: 1000 }, auth: { tokens: { ann: 'x'.repeat(16) } } }),
     );
@@ -82,7 +82,7 @@ describe('groups', () => {
   };
   const withGroups = (groups: unknown) => ({ mcpServers, ...settings({ groups }) });
 
-  it('M-1, M-6: select servers and tools; servers select their own tools', async () => {
+  it('M-1, M-6: groups select servers and tools, and servers select their own tools', async () => {
     const config = await load({
       mcpServers,
       ...settings({
@@ -108,7 +108,7 @@ describe('groups', () => {
     expect(config.warnings).toEqual([]);
   });
 
-  it('M-1: a pattern without a server, and a group without one, are warnings', async () => {
+  it('M-1: a pattern that matches no server and a group without servers are warnings', async () => {
     const { warnings } = await load(withGroups({ dev: { servers: ['TEAM-*', 'x-*'] }, none: { servers: [] } }));
     expect(warnings).toEqual([
       "meanwhile.json: meanwhile.groups.dev.servers[1]: the pattern 'x-*' matches no server; known: GitHub, github, team-a",
@@ -144,7 +144,7 @@ describe('groups', () => {
 describe('the audit record', () => {
   const auditOf = async (audit: unknown): Promise<unknown> => (await load(settings({ audit }))).settings.audit;
 
-  it('G-5: is off unless it is turned on, with defaults for what is not given', async () => {
+  it('G-5: is off by default, and has defaults for missing settings', async () => {
     const defaults = { keepMs: 7_776_000_000, bytes: 268_435_456, arguments: 'hash' };
     expect((await load({})).settings.audit).toBeUndefined();
     expect(await auditOf(false)).toBeUndefined();
@@ -157,7 +157,7 @@ describe('the audit record', () => {
     });
   });
 
-  it('G-5: names what is wrong with it', async () => {
+  it('G-5: mistakes in its settings are reported', async () => {
     for (const [audit, mistake] of [
       ['yes', /meanwhile\.audit: expected true or false or an object, got "yes"/],
       [{ arguments: 'hashed' }, /meanwhile\.audit\.arguments: expected .*"hash"/],
@@ -183,13 +183,13 @@ describe('precedence', () => {
     return { port, host, logLevel, store };
   };
 
-  it('O-1: the file beats the default, the environment the file, a flag the environment', async () => {
+  it('O-1: the file overrides the default, the environment the file, and a flag the environment', async () => {
     expect(await picked()).toEqual({ port: 1, host: 'file', logLevel: 'error', store: join(cwd, 'file.db') });
     expect(await picked({}, env)).toEqual({ port: 2, host: 'env', logLevel: 'warn', store: join(cwd, 'env.db') });
     expect(await picked(flags, env)).toEqual({ port: 3, host: 'flag', logLevel: 'debug', store: join(cwd, 'flag.db') });
   });
 
-  it('K-3: the address for other gateways is checked, and of use with a database only', async () => {
+  it('K-3: the address for other gateways is validated, and is only useful with a database', async () => {
     const store = 'postgres://ann:hunter2@db/meanwhile';
     for (const advertise of ['http://gateway-1:8080', 'https://10.0.0.1/', 'http://[::1]:81']) {
       const { settings: found, warnings } = await load(settings({ store }), { advertise });
@@ -206,7 +206,7 @@ describe('precedence', () => {
     ]);
   });
 
-  it('A-1: a gateway at all addresses has to know which one tokens are issued for', async () => {
+  it('A-1: with issuers, a gateway that listens on all addresses warns if publicUrl is missing', async () => {
     const issuers = [{ issuer: 'https://id.example.com' }];
     const warned = async (meanwhile: object, flags: ConfigFlags = {}): Promise<readonly string[]> =>
       (await load(settings({ auth: { issuers }, ...meanwhile }), flags)).warnings;
@@ -221,7 +221,7 @@ describe('precedence', () => {
     expect(await warned({ host: '0.0.0.0', auth: { tokens: { ann: 'x'.repeat(16) } } })).toEqual([]);
   });
 
-  it('A-4: what an issuer is asked goes over https, or stays on this machine', async () => {
+  it('A-4: URLs of an issuer must use https or this machine', async () => {
     const issuer = { issuer: 'https://id.example.com' };
     const asked = (url: string) => ({
       ...issuer,
@@ -240,18 +240,18 @@ describe('precedence', () => {
     }
   });
 
-  it('an empty variable counts as not set', async () => {
+  it('an empty environment variable counts as not set', async () => {
     expect(await picked({}, { MEANWHILE_PORT: '', MEANWHILE_STORE: '' })).toMatchObject({ port: 1 });
   });
 
-  it('the flag for the file beats its variable', async () => {
+  it('the flag for the config file overrides its environment variable', async () => {
     await writeFile(join(cwd, 'other.json'), JSON.stringify(settings({ port: 7 })));
     const env = { MEANWHILE_CONFIG: 'other.json' };
     expect((await loadConfig({ flags: {}, env, cwd })).settings.port).toBe(7);
     expect((await load(file, {}, env)).settings.port).toBe(1);
   });
 
-  it('P-1: paths are relative to who said them', async () => {
+  it('P-1: paths are relative to the file or the working folder that they come from', async () => {
     await mkdir(join(cwd, 'etc'));
     const config = join(cwd, 'etc', 'm.json');
     await writeFile(config, JSON.stringify({ ...settings({ store: 'x.db' }), ...server({ command: 'a', cwd: '..' }) }));
@@ -276,7 +276,7 @@ describe('files of other programs', () => {
     expect((await load(server(entry))).servers.get('github')).toEqual(expected);
   });
 
-  it('B-1: `enabled: false` leaves a server out, unset variables and all', async () => {
+  it('B-1: `enabled: false` leaves a server out, even with variables that are not set', async () => {
     const { servers } = await load({
       mcpServers: { off: { url: '${NOT_SET}', enabled: false }, on: { command: 'x' } },
     });
@@ -288,19 +288,19 @@ describe('files of other programs', () => {
     expect(Object.fromEntries(servers)).toEqual({ 'My Server': { url: 'http://x/' } });
   });
 
-  it('B-1: `envFile` is read from the folder of the file, and `env` takes precedence', async () => {
+  it('B-1: `envFile` is relative to the folder of the config file, and `env` takes precedence', async () => {
     await writeFile(join(cwd, '.env'), '# keys\nKEY="from file"\nOTHER=2\n');
     const { servers } = await load(server({ command: 'x', env: { OTHER: '3' }, envFile: '.env' }));
     expect(servers.get('github')).toEqual({ command: 'x', env: { KEY: 'from file', OTHER: '3' } });
   });
 
-  it('X-4: an `envFile` that is not there is named', async () => {
+  it('X-4: a missing `envFile` is reported', async () => {
     expect(await mistakes(server({ command: 'x', envFile: 'no.env' }))).toEqual([
       expect.stringMatching(/^meanwhile\.json: mcpServers\.github\.envFile: cannot be read: ENOENT/),
     ]);
   });
 
-  it('X-4: two URLs are one too many', async () => {
+  it('X-4: a server with two URLs is a mistake', async () => {
     expect(await mistakes(server({ url: 'http://x/', httpUrl: 'http://y/' }))).toEqual([
       'meanwhile.json: mcpServers.github: has both "url" and "httpUrl"; keep one of them',
     ]);
@@ -309,7 +309,7 @@ describe('files of other programs', () => {
 
 describe('the store', () => {
   it.each(['mysql://ann:hunter2@db/x', 'redis://x', 'sqlite:x.db', 'file:/x.db'])(
-    'P-1: %s is not taken for the name of a file',
+    'P-1: %s is not accepted as a file name',
     async (store) => {
       for (const found of [await mistakes({}, { store }), await mistakes(settings({ store }))]) {
         expect(found).toEqual([
@@ -321,14 +321,14 @@ describe('the store', () => {
   );
 
   it.each(['postgres://ann:hunter2@db/x', 'postgresql://db:5432/x?sslmode=require'])(
-    'K-1: %s is a database, in the file and as a flag',
+    'K-1: %s is accepted as a database, in the file and as a flag',
     async (store) => {
       expect((await load({}, { store })).settings.store).toBe(store);
       expect((await load(settings({ store }))).settings.store).toBe(store);
     },
   );
 
-  it.each(['x.db', './a:b.db', ':memory:', 'C:\\data\\x.db'])('P-1: %s is one', async (store) => {
+  it.each(['x.db', './a:b.db', ':memory:', 'C:\\data\\x.db'])('P-1: %s is accepted as a file name', async (store) => {
     expect((await load({}, { store })).settings.store).toContain(store.replace(/^\.\//, ''));
   });
 });
@@ -437,7 +437,7 @@ describe('mistakes', () => {
     expect(await mistakes(file)).toEqual([`meanwhile.json: ${mistake}`]);
   });
 
-  it('X-4: are all listed, one a line', async () => {
+  it('X-4: are all listed, one per line', async () => {
     const file = { ...server({ url: 'x' }), meanwhile: { port: -1, tasks: { ttlMs: 0 } }, zebra: 1 };
     await expect(load(file)).rejects.toThrow(ConfigError);
     const found = await mistakes(file);
@@ -455,7 +455,7 @@ describe('mistakes', () => {
     },
   );
 
-  it('X-4: a prototype key is refused wherever it is', async () => {
+  it('X-4: the key __proto__ is refused at every level', async () => {
     const entry = '{"__proto__": {"url": "http://x"}}';
     const message = 'this name is not allowed';
     expect(await mistakes(`{"mcpServers": ${entry}}`)).toEqual([`meanwhile.json: mcpServers.__proto__: ${message}`]);
@@ -464,19 +464,19 @@ describe('mistakes', () => {
     expect({}).not.toHaveProperty('url');
   });
 
-  it('B-1: a variable that is not set is named with its place', async () => {
+  it('B-1: a variable that is not set is reported with its path', async () => {
     expect(await mistakes(server({ url: '${BASE}/mcp' }))).toEqual([
       'meanwhile.json: mcpServers.github.url: the environment variable BASE is not set; set it, or give a default: ${BASE:-default}',
     ]);
   });
 
-  it('X-4: broken JSON is named with line and column', async () => {
+  it('X-4: invalid JSON is reported with line and column', async () => {
     expect(await mistakes('{\n  "mcpServers": {}, // none\n  x}')).toEqual([
       'meanwhile.json:3:3: not valid JSON: expected a key in double quotes',
     ]);
   });
 
-  it('X-4: a missing file is named with how it was given', async () => {
+  it('X-4: a missing config file is reported with the flag or variable that names it', async () => {
     const path = join(cwd, 'no.json');
     const missing = (flags: ConfigFlags, env: Environment) => loadConfig({ flags, env, cwd });
     await expect(missing({ config: 'no.json' }, {})).rejects.toThrow(
@@ -488,7 +488,7 @@ describe('mistakes', () => {
     await expect(missing({ config: '.' }, {})).rejects.toThrow(/cannot be read: .*\(given by --config\)/);
   });
 
-  it('X-4: mistakes in flags and variables name those', async () => {
+  it('X-4: mistakes in flags and variables name the flag or variable', async () => {
     expect(await mistakes({}, { port: 'eighty' })).toEqual(['--port: expected a number, got "eighty"']);
     expect(await mistakes({}, { port: '' })).toEqual(['--port: expected a number, got ""']);
     expect(await mistakes({}, {}, { MEANWHILE_PORT: '99999' })).toEqual([
@@ -520,7 +520,7 @@ describe('secrets', () => {
     expect(found).not.toContain(SECRET.slice(0, 15));
   });
 
-  it('X-4: the secret of the gateway at an issuer is not shown, also if it is a number', async () => {
+  it('X-4: the client secret of the gateway at an issuer is not shown, even if it is a number', async () => {
     const introspection = { clientId: 'a', clientSecret: 1234567890 };
     const issuers = [{ issuer: 'https://id.example.com', introspection }];
     expect(await mistakes(settings({ auth: { issuers } }))).toEqual([

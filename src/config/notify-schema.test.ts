@@ -38,7 +38,7 @@ const target = (settings: unknown): unknown => ({ targets: { hook: settings } })
 const HOOK = { type: 'webhook', url: 'https://x.test/', secret: 'a secret of sixteen' };
 
 describe('notify in the configuration', () => {
-  it('N-1: is off by default, and complete where it says little', async () => {
+  it('N-1: is off by default, and has defaults for missing settings', async () => {
     expect(await load(undefined)).toBeUndefined();
     expect(await load(target({ type: 'slack', url: '${SLACK_URL}' }))).toEqual({
       targets: {
@@ -58,7 +58,7 @@ describe('notify in the configuration', () => {
     });
   });
 
-  it('N-1: takes every kind of target', async () => {
+  it('N-1: accepts every type of target', async () => {
     const notify = await load({
       targets: {
         hook: { ...HOOK, secret: '${SECRET}', headers: { 'X-Team': 'ops' }, escalate: { to: 'mail' } },
@@ -119,11 +119,11 @@ describe('notify in the configuration', () => {
       'expected a pattern such as https://ci.example.com',
     ],
     [{ taskWebhooks: { allow: ['https://ci.test/*'] } }, 'notify.taskWebhooks.secret: missing'],
-  ])('N-1: names a mistake and its place: %j', async (notify, message) => {
+  ])('N-1: reports a mistake with its path: %j', async (notify, message) => {
     expect(await mistakes(notify)).toContain(message);
   });
 
-  it('N-1: shows no secret in a mistake', async () => {
+  it('N-1: shows no secret in the report of a mistake', async () => {
     const found = await mistakes({
       targets: {
         a: { type: 'slack', url: 'htps://hooks.slack.com/services/verysecretpart' },
@@ -136,7 +136,7 @@ describe('notify in the configuration', () => {
     expect(found).not.toMatch(/verysecretpart|short-one|hunter2/);
   });
 
-  it('N-1: each config in docs/NOTIFY.md is read as it stands', async () => {
+  it('N-1: each config in docs/NOTIFY.md is valid', async () => {
     const page = await readFile(new URL('../../docs/NOTIFY.md', import.meta.url), 'utf8');
     const configs = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(
       ([, text = '']) => JSON.parse(text) as { meanwhile: { notify: unknown } },

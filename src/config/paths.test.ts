@@ -9,6 +9,6 @@ it.each([
   ['darwin', { HOME: '/Users/ann' }, '/Users/ann/Library/Application Support/meanwhile'],
   ['win32', { LOCALAPPDATA: 'C:\\Local' }, 'C:\\Local\\meanwhile'],
   ['win32', { USERPROFILE: 'C:\\Ann' }, 'C:\\Ann\\AppData\\Local\\meanwhile'],
-] as const)('P-1: the store has a default place on %s with %o', (platform, env, path) => {
+] as const)('P-1: the default folder of the store on %s with %o', (platform, env, path) => {
   expect(dataFolder(env, platform)).toBe(path);
 });

@@ -24,7 +24,7 @@ const mistakesIn = async (rules: unknown): Promise<readonly string[]> =>
   );
 
 describe('rules in the config', () => {
-  test('G-1: are read as they are', async () => {
+  test('G-1: are loaded unchanged', async () => {
     const rules = [
       {
         server: 'files',
@@ -41,7 +41,7 @@ describe('rules in the config', () => {
     expect((await load([])).settings.rules).toEqual([]);
   });
 
-  test('G-1: one that can never decide is a mistake, with the rule that comes first', async () => {
+  test('G-1: a rule that can never decide is a mistake that names the earlier rule', async () => {
     expect(
       await mistakesIn([
         { tool: '*', then: 'allow' },
@@ -52,7 +52,7 @@ describe('rules in the config', () => {
     ]);
   });
 
-  test('G-1: mistakes are named with their place', async () => {
+  test('G-1: mistakes are reported with their path', async () => {
     expect(
       await mistakesIn([
         { tool: 'a', annotations: { destructive: true }, then: 'ask' },
@@ -74,7 +74,7 @@ describe('rules in the config', () => {
     ]);
   });
 
-  test('G-1: a name that is nowhere in the config is doubtful, since clients can add servers', async () => {
+  test('G-1: a name that matches nothing in the config is a warning, since clients can add servers', async () => {
     const { warnings } = await load([
       { server: 'flies', then: 'ask' },
       { server: 'off', then: 'ask' },
@@ -87,7 +87,7 @@ describe('rules in the config', () => {
     ]);
   });
 
-  test('G-1: those in docs/RULES.md are read as they stand', async () => {
+  test('G-1: the example in docs/RULES.md is valid without warnings', async () => {
     const page = await readFile(new URL('../../docs/RULES.md', import.meta.url), 'utf8');
     const [, example = ''] = /^```json\n(.*?)^```$/ms.exec(page) ?? [];
     const { meanwhile } = JSON.parse(example) as { meanwhile: { rules: unknown[] } };

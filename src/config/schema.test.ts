@@ -72,7 +72,7 @@ describe('the schema', () => {
     });
   });
 
-  it('S-3: with tokens, clients do not change servers of the config file unless that is set', () => {
+  it('S-3: with tokens, clients may not change servers of the config file by default', () => {
     const allowed = (settings: object): boolean =>
       fileSchema.parse({ meanwhile: settings }).meanwhile.allowServerChanges;
     const auth = { tokens: { ada: 'a-token-of-some-length' } };
@@ -80,7 +80,7 @@ describe('the schema', () => {
     expect([allowed({}), allowed({ allowServerChanges: false })]).toEqual([true, false]);
   });
 
-  it('X-2: with tokens, clients add servers at public addresses only unless others are set', () => {
+  it('X-2: with tokens, clients may add only servers at public addresses by default', () => {
     const addresses = (settings: object): unknown =>
       fileSchema.parse({ meanwhile: settings }).meanwhile.addServerAddresses;
     const auth = { tokens: { ada: 'a-token-of-some-length' } };
@@ -94,7 +94,7 @@ describe('the schema', () => {
     expect(JSON.parse(committed)).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
   });
 
-  it('explains every key to editors', () => {
+  it('has a description for every key', () => {
     const silent: string[] = [];
     const visit = (node: JsonSchemaNode, path: string): void => {
       for (const [key, child] of Object.entries(node.properties ?? {})) {
@@ -108,7 +108,7 @@ describe('the schema', () => {
     expect(silent).toEqual([]);
   });
 
-  it('X-3: every number has a range that a timer or a string can hold', () => {
+  it('X-3: every number has a range that fits timers', () => {
     const numbers = settingsReference().filter(({ type }) => type === 'integer' || type === 'number');
     expect(numbers.length).toBeGreaterThan(20);
     for (const { key, minimum, maximum } of numbers) {

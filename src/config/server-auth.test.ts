@@ -29,7 +29,7 @@ const mistakesIn = async (auth: unknown): Promise<string> => {
   return '';
 };
 
-test('A-S: a server needs no settings to sign in at, and may have them', async () => {
+test('A-S: settings for authorization at a server are optional', async () => {
   const auth = { clientId: 'a', clientSecret: '${SECRET}', scopes: ['read'], issuer: 'https://login.example.com' };
   const entries = { plain: { url: URL }, off: { url: URL, auth: false }, full: { url: URL, auth } };
   const { servers } = await load({ mcpServers: entries }, { SECRET: 's3' });
@@ -40,7 +40,7 @@ test('A-S: a server needs no settings to sign in at, and may have them', async (
   });
 });
 
-test('A-S: files of keys are relative to the config file', async () => {
+test('A-S: paths of key files are relative to the config file', async () => {
   const auth = { grant: 'client_credentials', clientId: 'a', privateKeyFile: 'key.pem' };
   const file = { mcpServers: { files: { url: URL, auth } }, meanwhile: { auth: { encryptionKeyFile: 'keys' } } };
   const { servers, settings, folder } = await load(file);
@@ -48,7 +48,7 @@ test('A-S: files of keys are relative to the config file', async () => {
   expect(settings.auth.encryptionKeyFile).toBe(join(folder, 'keys'));
 });
 
-test('A-S: mistakes in the settings of an account are told before it is used', async () => {
+test('A-S: mistakes in the authorization settings of a server are reported at the start', async () => {
   const wrong: [auth: unknown, message: string][] = [
     [{ clientSecret: 's' }, 'clientId: missing'],
     [{ clientId: 'a', clientSecret: 's', privateKeyFile: 'f' }, 'privateKeyFile: remove it'],
@@ -67,7 +67,7 @@ test('A-S: mistakes in the settings of an account are told before it is used', a
   expect(await mistakesIn({})).toBe('');
 });
 
-test('A-12: an encryption key has 32 bytes, and what is wrong with one is told without it', async () => {
+test('A-12: an encryption key has 32 bytes, and the report of an invalid key does not show the key', async () => {
   const key = Buffer.alloc(32, 7);
   for (const text of [key.toString('base64'), key.toString('hex'), key.toString('base64url')])
     expect(

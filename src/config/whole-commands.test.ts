@@ -37,9 +37,12 @@ it.each([
   [{ command: 'uvx some-server', env: { PATH: '../own' }, cwd: 'bin' }, ': "command": "uvx", "args": ["some-server"]'],
   [{ command: 'npx -y some-server ${KEY}' }, ': "command": "npx", "args": ["-y", "some-server", …]'],
   [{ command: '${LINE}' }, ''],
-])('C-3, B-1: a whole command line in "command" is a mistake, told with the split: %j', async (entry, split) => {
-  expect(await mistakes(entry, { KEY: 'hunter2', LINE: 'npx hunter2' })).toEqual([LEAD + split]);
-});
+])(
+  'C-3, B-1: a whole command line in "command" is a mistake, and the message shows how to split it: %j',
+  async (entry, split) => {
+    expect(await mistakes(entry, { KEY: 'hunter2', LINE: 'npx hunter2' })).toEqual([LEAD + split]);
+  },
+);
 
 it.each([
   [{ command: 'npx', args: ['-y', 'some-server'] }],
@@ -50,11 +53,11 @@ it.each([
   [{ command: '/opt/My Tools/server' }],
   [{ command: './bin something' }],
   [{ command: `nothing ${'x'.repeat(5000)}` }],
-])('B-1: the name of a program may have spaces, and what is not certain is no mistake: %j', async (entry) => {
+])('B-1: a command with spaces is accepted if it may be the name of a program: %j', async (entry) => {
   expect(await mistakes(entry)).toEqual([]);
 });
 
-it('C-3: it is listed with the other mistakes, once for each place', async () => {
+it('C-3: a whole command line is reported along with other mistakes, and once per place', async () => {
   expect(await mistakes({ command: 'npx -y x', arg: [] })).toEqual([
     expect.stringContaining('mcpServers.a.arg: unknown key'),
     expect.stringContaining(LEAD),
@@ -62,7 +65,7 @@ it('C-3: it is listed with the other mistakes, once for each place', async () =>
   expect(await mistakes({ command: 'npx ${MISSING}' })).toEqual([expect.stringContaining('MISSING is not set')]);
 });
 
-it('B-1: a command that names no folder is looked for where the program runs, and not beside the file', async () => {
+it('B-1: a relative command without cwd is resolved against the working folder, not the config file', async () => {
   await mkdir(join(cwd, 'etc'));
   await writeFile(join(cwd, 'etc', 'tool'), '');
   const file = join(cwd, 'etc', 'm.json');
