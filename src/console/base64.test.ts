@@ -12,7 +12,7 @@ test.each([
   expect(isBase64(text)).toBe(expected);
 });
 
-test('W-7: a long text that a server made for it does not take long to check', () => {
+test('W-7: a long text with many spaces is checked in less than a second', () => {
   const text = `${' '.repeat(300_000)}!`;
   const start = performance.now();
   expect(isBase64(text)).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ago, bytes, duration, plural, roughly } from './format.ts';
 
-test('W-3: durations and sizes are short', () => {
+test('W-3: durations, ages and sizes have a short format', () => {
   expect([0, 850, 4250, 12_900, 65_000, 12_000_000, 100_000_000].map(duration)).toEqual([
     '0 ms',
     '850 ms',

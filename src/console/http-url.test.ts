@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { addressWarnings, httpUrl } from './http-url.ts';
 
-test('W-7: only addresses of web pages become links', () => {
+test('W-7: only http and https URLs become links', () => {
   expect(httpUrl('https://example.org/a')?.host).toBe('example.org');
   const others = ['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', ' ', '/path', undefined, {}];
   expect(others.filter((each) => httpUrl(each) !== undefined)).toEqual([]);
 });
 
-test('W-2: a person is warned of addresses that look like others', () => {
+test('W-2: unencrypted, misleading and non-ASCII URLs get a warning', () => {
   const warnings = (text: string): number => addressWarnings(new URL(text)).length;
   expect([warnings('https://example.org'), warnings('http://localhost:80'), warnings('http://[::1]/')]).toEqual([
     0, 0, 0,

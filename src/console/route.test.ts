@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { launchLink, pageToReturnTo } from './launch-link.ts';
 import { hrefOf, parseRoute } from './route.ts';
 
-test('W-6: every item has a link, whatever is in its name', () => {
+test('W-6: every item has a link, whatever characters its name has', () => {
   for (const [page, id] of [
     ['inbox', '01M7'],
     ['work', 'a b/c?d#e'],
@@ -16,7 +16,7 @@ test('W-6: every item has a link, whatever is in its name', () => {
   expect(parseRoute('#/q/%zz')).toMatchObject({ id: '%zz' });
 });
 
-test('W-7: a launch link has a key, and may say where to go', () => {
+test('W-7: a launch link has a key and may have a page to open', () => {
   expect(launchLink('#key=a%2Bb')).toEqual({ key: 'a+b', to: '#/inbox' });
   expect(launchLink('#key=abc&to=/q/1')).toEqual({ key: 'abc', to: '#/q/1' });
   expect(launchLink('#key=abc&to=//evil.example')).toEqual({ key: 'abc', to: '#/evil.example' });

@@ -24,13 +24,13 @@ const FIELDS = fieldsOf({
   required: ['name', 'days'],
 });
 
-test('W-2: a form begins with its defaults, and what is required must be given', () => {
+test('W-2: a form starts with the defaults, and a missing required field is a mistake', () => {
   const { content, mistakes } = readDraft(FIELDS, emptyDraft(FIELDS));
   expect(content).toEqual({ count: 2, size: 'm' });
   expect(mistakes).toEqual({ name: 'an answer is required', days: 'expected at least 1' });
 });
 
-test('W-2: entries become values, in the order of the choices', () => {
+test('W-2: entered texts become typed values, in the order of the choices', () => {
   const entered = new Map(
     Object.entries({ name: 'Ada', count: '7', sure: false, size: 0, days: [1, 0], deep: '{"a": 1}' }),
   );
@@ -40,13 +40,13 @@ test('W-2: entries become values, in the order of the choices', () => {
   });
 });
 
-test('W-2: structured values are JSON, and say what is wrong with it', () => {
+test('W-2: invalid JSON in a structured field is a mistake with a reason', () => {
   const { mistakes } = readDraft(FIELDS, { entered: new Map([['deep', '{"a"']]) });
   expect(mistakes['deep']).toMatch(/^not valid JSON/);
   expect(readDraft(FIELDS, { entered: new Map([['deep', '[]']]) }).mistakes['deep']).toBe('expected a JSON object');
 });
 
-test('W-2: content goes from the form to JSON and back', () => {
+test('W-2: content is the same after a conversion from the form to JSON and back', () => {
   const content = { name: 'Ada', count: 9, sure: true, size: 's', days: ['tue'], deep: { a: [1] } };
   expect(readDraft(FIELDS, draftOf(FIELDS, content))).toEqual({ content, mistakes: {} });
   expect(readRaw('{"a": 1}')).toEqual({ content: { a: 1 } });
@@ -55,7 +55,7 @@ test('W-2: content goes from the form to JSON and back', () => {
   expect(readRaw('{')).toMatchObject({ mistake: expect.stringContaining('not valid JSON') });
 });
 
-test('W-5: the schema of a tool becomes a flat form', () => {
+test('W-5: the input schema of a tool becomes a flat form', () => {
   const { form, limits } = simplify({
     type: 'object',
     properties: {
@@ -82,7 +82,7 @@ test('W-5: the schema of a tool becomes a flat form', () => {
   });
 });
 
-test('W-5: a schema with rules beyond its properties is said to be beyond a form', () => {
+test('W-5: rules of a schema that the form cannot show are reported as limits', () => {
   expect(simplify({ type: 'object', oneOf: [{}, {}] }).limits).toContain('oneOf');
   expect(simplify({ type: 'object', additionalProperties: true }).limits).toContain('arguments with any names');
   expect(simplify({ type: 'object' }).limits).toBeUndefined();

@@ -19,7 +19,7 @@ const call = (id: string, server: string, startedAt: number, endedAt?: number): 
 
 const WINDOW = { from: 1000, to: 2000, least: 10 };
 
-test('W-4: servers of one name of two principals have a lane each', () => {
+test('W-4: servers with the same name of two principals have one lane each', () => {
   const mine = call('a', 'one', 1000, 1500);
   const hers = { ...call('b', 'one', 1200, 1300), principal: 'ann' };
   const lanes = lanesOf([hers, mine], WINDOW, ({ server: name, principal }) =>
@@ -31,7 +31,7 @@ test('W-4: servers of one name of two principals have a lane each', () => {
   ]);
 });
 
-test('W-4: each server has a lane, in which no two bars lie on each other', () => {
+test('W-4: each server has a lane, in which bars do not overlap', () => {
   const lanes = lanesOf(
     [call('b', 'two', 1100, 1200), call('a', 'one', 1000, 1500), call('c', 'one', 1400), call('d', 'one', 1500, 1600)],
     WINDOW,
@@ -47,7 +47,7 @@ test('W-4: each server has a lane, in which no two bars lie on each other', () =
   ]);
 });
 
-test('W-4: calls outside of the time are left out, short ones take up room, and rows have an end', () => {
+test('W-4: calls outside the window are left out, short calls take up room, and a lane has at most 12 rows', () => {
   expect(lanesOf([call('a', 'one', 100, 900), call('b', 'one', 900, 1001)], WINDOW)[0]?.bars).toHaveLength(1);
   const [short] = lanesOf([call('a', 'one', 1000, 1001), call('b', 'one', 1005, 1006)], WINDOW);
   expect(short?.rows).toBe(2);
@@ -55,7 +55,7 @@ test('W-4: calls outside of the time are left out, short ones take up room, and 
   expect(lanesOf(many, WINDOW)[0]).toMatchObject({ rows: 12, bars: { length: 500 } });
 });
 
-test('W-4: fast calls that were only counted are a bar, too', () => {
+test('W-4: a summary of fast calls is shown as a bar', () => {
   const summary: Summary = {
     kind: 'summary',
     id: 's',
@@ -72,7 +72,7 @@ test('W-4: fast calls that were only counted are a bar, too', () => {
   expect(lanesOf([summary], WINDOW)[0]?.bars).toMatchObject([{ id: 's', from: 1000, to: 2000 }]);
 });
 
-test('W-4: the axis has round moments, and not many', () => {
+test('W-4: the time axis has few ticks at round times', () => {
   const hour = ticksOf({ from: 0, to: 3_600_000 });
   expect(hour.slice(0, 3)).toEqual([0, 600_000, 1_200_000]);
   for (const minutes of [5, 15, 60]) {

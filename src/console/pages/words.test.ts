@@ -13,12 +13,12 @@ const QUESTION: Question = {
   createdAt: 1,
 };
 
-test('W-2: a question that nobody refused was withdrawn', () => {
+test('W-2: a question without a principal who refused is shown as withdrawn', () => {
   expect(questionStatus(QUESTION).text).toBe('Withdrawn');
   expect(questionStatus({ ...QUESTION, answeredBy: { principal: 'ada', via: 'console' } }).text).toBe('Refused');
 });
 
-test('G-3, G-4: it says which rule or model answered, in place of a person', () => {
+test('G-3, G-4: the shown answerer is the rule, the model or the person', () => {
   const by = (via: string, name?: string) =>
     answeredBy({ ...QUESTION, answeredBy: { principal: 'ada', via, ...(name !== undefined && { name }) } });
   expect(by('rule', 'small tables')).toBe('the rule small tables');

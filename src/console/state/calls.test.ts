@@ -20,14 +20,14 @@ const CALL: Call = {
 };
 
 test.each(['CALL-1', 'task-2', 'office', 'order', 'session-3', 'ada', 'of paper'])(
-  'W-3: a call is found by %j, as at the gateway',
+  'W-3: the text %j finds a call, as on the gateway',
   (text) => {
     expect(matches(CALL, { text })).toBe(true);
     expect(matches(CALL, { text, status: 'running' })).toBe(false);
   },
 );
 
-test('W-3: what the gateway has found for a text is shown, if the rest of the filter fits', () => {
+test('W-3: a call that the gateway found for a text is shown if it matches the rest of the filter', () => {
   expect(matches(CALL, { text: 'elsewhere' })).toBe(false);
   expect(matches(CALL, { text: 'elsewhere' }, new Set(['call-1']))).toBe(true);
   expect(matches(CALL, { text: 'elsewhere', server: 'other' }, new Set(['call-1']))).toBe(false);

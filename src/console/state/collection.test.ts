@@ -11,21 +11,21 @@ interface Item {
 
 const collection = (): Collection<Item> => new Collection<Item>(({ id }) => id, ['result']);
 
-test('W-6: of two versions of an item the newer one counts, in whatever order they arrive', () => {
+test('W-6: the newer version of an item wins, regardless of the order of arrival', () => {
   const items = collection();
   items.put({ id: 'a', seq: 5, status: 'ended' });
   items.put({ id: 'a', seq: 4, status: 'running' });
   expect(items.get('a')).toEqual({ id: 'a', seq: 5, status: 'ended' });
 });
 
-test('W-6: details stay when a change comes without them, and nothing else does', () => {
+test('W-6: an update without details keeps the details, and no other fields', () => {
   const items = collection();
   items.put({ id: 'a', seq: 1, status: 'running', progress: 3, result: 'so far' });
   items.put({ id: 'a', seq: 2, status: 'ended' });
   expect(items.get('a')).toEqual({ id: 'a', seq: 2, status: 'ended', result: 'so far' });
 });
 
-test('W-6: a complete list removes what it does not have, and watchers hear of many changes once', async () => {
+test('W-6: a complete list removes missing items, and several changes notify watchers once', async () => {
   const items = collection();
   const listener = vi.fn();
   items.watch(listener);

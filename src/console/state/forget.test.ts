@@ -18,13 +18,13 @@ function filled(count: number, endedAt: (index: number) => number | undefined): 
   return items;
 }
 
-test('W-6: the items that ended first are forgotten', () => {
+test('W-6: the items that ended first are removed', () => {
   const items = filled(13, (index) => 100 - index);
   forgetOldest(items, rule);
   expect(items.all().map(({ id }) => id)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
 });
 
-test('W-6: items that have not ended stay, however many there are', () => {
+test('W-6: items that have not ended are kept, even above the limit', () => {
   const items = filled(20, (index) => (index < 3 ? index : undefined));
   forgetOldest(items, rule);
   expect(items.size).toBe(17);

@@ -17,7 +17,7 @@ const servers = new Collection<Server>(serverKey);
 const [mine, hers, his] = [server('x'), server('x', 'ann'), server('y', 'bob')];
 servers.putAll([mine, hers, his]);
 
-test('W-5: servers of one name of two principals are two items, and a link names one of them', () => {
+test('W-5: servers with the same name of two principals are two items, and a link names one of them', () => {
   expect(servers.size).toBe(3);
   expect(findServerByName(servers, 'x', undefined)).toEqual(mine);
   expect(findServerByName(servers, 'x', 'ann')).toEqual(hers);
@@ -26,7 +26,7 @@ test('W-5: servers of one name of two principals are two items, and a link names
   expect(findServerByName(servers, 'y', undefined)).toEqual(his);
 });
 
-test('W-5: a call leads to the server of its principal', () => {
+test('W-5: a call links to the server of its principal', () => {
   expect(serverOf(servers, { server: 'x', principal: 'ann' })).toEqual({ name: 'x', principal: 'ann' });
   expect(serverOf(servers, { server: 'x', principal: 'local' })).toEqual({ name: 'x' });
 });

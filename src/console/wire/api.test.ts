@@ -18,7 +18,7 @@ async function outcomeOf(asked: Promise<unknown>): Promise<unknown> {
 
 afterEach(() => vi.unstubAllGlobals());
 
-test('W-7: a list that was asked for by one person does not arrive at the next', async () => {
+test('W-7: a response for one signed-in person does not reach the next person', async () => {
   const { answer } = heldRequests();
   const asked = get('/api/v1/calls');
   dropRequests();
@@ -29,7 +29,7 @@ test('W-7: a list that was asked for by one person does not arrive at the next',
   expect(await askedByNext).toEqual({ items: ['own'] });
 });
 
-test('W-7: a request that was made before a sign-in does not end it', async () => {
+test('W-7: a 401 response to a request from before a sign-in does not sign the person out', async () => {
   const { answer } = heldRequests();
   const signedOut = vi.fn();
   whenSignedOut(signedOut);
