@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Budget, ShareBudget } from './budget.ts';
 
-test('X-3: what is taken from a part is taken from the whole, and given back when the part is closed', () => {
+test('X-3: bytes taken from a part are taken from the whole, and given back when the part is closed', () => {
   const whole = new Budget(100, 'limits.totalBytes');
   const one = new Budget(60, 'limits.sessionBytes', whole);
   const two = new Budget(60, 'limits.sessionBytes', whole);
@@ -18,7 +18,7 @@ test('X-3: what is taken from a part is taken from the whole, and given back whe
   expect(whole.used).toBe(40);
 });
 
-test('X-3: two greedy principals cannot take the share of a third', () => {
+test('X-3: two principals that use much memory cannot take the reserved share of a third', () => {
   const common = new Budget(40, 'limits.totalBytes');
   const one = new ShareBudget(20, common);
   const two = new ShareBudget(20, common);
@@ -33,7 +33,7 @@ test('X-3: two greedy principals cannot take the share of a third', () => {
   expect(two.take(1)).toBe(false);
 });
 
-test('X-3: memory that others hold beyond the limit does not shrink a share', () => {
+test('X-3: memory that is used beyond the limit does not reduce the share of another principal', () => {
   const common = new Budget(40, 'limits.totalBytes');
   const greedy = new ShareBudget(20, common);
   const other = new ShareBudget(20, common);

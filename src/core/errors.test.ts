@@ -10,7 +10,7 @@ const OF_THE_SEED = [
   'TOOL_ERR_SERVER_DISCONNECTED',
 ];
 
-test('H-12: the table has every code of the seed, each with its JSON-RPC code and HTTP status', () => {
+test('H-12: the error table has every required code, each with a JSON-RPC code and an HTTP status', () => {
   expect(Object.keys(ERROR_TABLE)).toEqual(expect.arrayContaining(OF_THE_SEED));
   for (const [code, { rpc, http }] of Object.entries(ERROR_TABLE)) {
     expect(code).toMatch(/^TOOL_ERR_[A-Z_]+$/);
@@ -27,7 +27,7 @@ test('H-12: an error carries its code and details', () => {
   expect(error).toMatchObject({ code: 'TOOL_ERR_TIMEOUT', message: 'too late', details: { after: 5 } });
 });
 
-test('H-12: what is known is named in order, and not without end', () => {
+test('H-12: lists of known names are sorted and limited', () => {
   expect(known([])).toBe('there are none');
   expect(known(['b', 'a'])).toBe('known: a, b');
   const many = known(Array.from({ length: 40 }, (_, index) => `s${String(index).padStart(2, '0')}`));

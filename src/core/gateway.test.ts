@@ -17,7 +17,7 @@ async function restart(before: Awaited<ReturnType<typeof startCore>>, options: C
 describe('idle sessions', () => {
   const settings = { sessions: { idleMs: 30 * MINUTE, checkMs: 5 * MINUTE } };
 
-  test('S-4: end once their client has been away for so long, and are gone from the store', async () => {
+  test('S-4: end when their client has been away for the idle time, and are deleted from the store', async () => {
     const { gateway, clock, database } = await startCore({ settings });
     const idle = await hubSession(gateway);
     const active = await hubSession(gateway);
@@ -30,7 +30,7 @@ describe('idle sessions', () => {
     expect([...database.sessions.keys()]).toEqual([active.id]);
   });
 
-  test('S-4: do not end while something is open, and not right after it', async () => {
+  test('S-4: stay while a task or a stream is open, and for the idle time after that', async () => {
     const { gateway, clock, backends } = await startCore({ settings });
     const session = await hubSession(gateway);
     await startTask(session);
@@ -48,7 +48,7 @@ describe('idle sessions', () => {
     expect(gateway.sessions).toEqual([]);
   });
 
-  test('S-4: a question that came after the client left does not keep its session', async () => {
+  test('S-4: end even with a question that came after the client left', async () => {
     const { gateway, clock, backends } = await startCore({ settings });
     const session = await hubSession(gateway);
     await session.connection('one').ready();
@@ -59,7 +59,7 @@ describe('idle sessions', () => {
     expect(gateway.sessions).toEqual([]);
   });
 
-  test('S-4: those of an earlier run end too, counted from the start of this one', async () => {
+  test('S-4: of an earlier run end too, and their idle time counts from the start of this run', async () => {
     const first = await startCore({ settings });
     const { id } = await hubSession(first.gateway);
     first.clock.advance(MINUTE);
@@ -75,7 +75,7 @@ describe('idle sessions', () => {
 });
 
 describe('after a restart', () => {
-  test('P-2: only the client of a session finds it again', async () => {
+  test('P-2: only the principal of a session can restore it', async () => {
     const first = await startCore();
     const { id, key } = await hubSession(first.gateway);
     const second = await restart(first);
@@ -85,7 +85,7 @@ describe('after a restart', () => {
     expect(one?.key).toBe(key);
   });
 
-  test('P-2: native tasks go on at once, plain ones have failed, and both are told', async () => {
+  test('P-2: native tasks continue at once, plain tasks fail, and events report both', async () => {
     const first = await startCore();
     const session = await hubSession(first.gateway);
     const plain = await startTask(session);
@@ -104,7 +104,7 @@ describe('after a restart', () => {
     expect(live?.events.take().events.map(({ type }) => type)).toContain('task_completed');
   });
 
-  test('P-2, B-3: subscriptions and log levels are asked for again', async () => {
+  test('P-2, B-3: subscriptions and log levels are set again on the server', async () => {
     const first = await startCore();
     const session = await hubSession(first.gateway);
     await session.subscribe('one', 'a:1');
@@ -114,7 +114,7 @@ describe('after a restart', () => {
     expect(second.backends.last.about.traits.preferences).toEqual({ uris: ['a:1'], logLevel: 'warning' });
   });
 
-  test('P-2: an open question of a native task waits for its server to ask again', async () => {
+  test('P-2: an open question of a native task waits until its server asks again', async () => {
     const first = await startCore();
     const session = await hubSession(first.gateway);
     const id = await startTask(session);
@@ -134,7 +134,7 @@ describe('after a restart', () => {
     expect(await answered).toEqual(answer);
   });
 
-  test('P-2: ended tasks that need not be kept any longer are dropped at the start', async () => {
+  test('P-2: ended tasks past their retention are dropped at the start', async () => {
     const first = await startCore();
     const session = await hubSession(first.gateway);
     await startTask(session);
@@ -145,7 +145,7 @@ describe('after a restart', () => {
     expect(second.database.rowsOf(session.id).task.size).toBe(0);
   });
 
-  test('S-3: a task of a server that is gone from the config has failed', async () => {
+  test('S-3: a task fails if the config no longer has its server', async () => {
     const first = await startCore();
     const session = await hubSession(first.gateway);
     const id = await startTask(session);
@@ -161,7 +161,7 @@ describe('after a restart', () => {
 });
 
 describe('questions of direct sessions', () => {
-  test('D-7: the hub knows whether there are any, until they are answered or their session has ended', async () => {
+  test('D-7: are known to the hub until they are answered or their session ends', async () => {
     const { gateway, backends } = await startCore();
     const hub = await hubSession(gateway);
     const direct = await directSession(gateway, 'one');
@@ -184,7 +184,7 @@ describe('questions of direct sessions', () => {
 });
 
 describe('servers', () => {
-  test('S-3: one that cannot be reached is not added', async () => {
+  test('S-3: a server that cannot be reached is not added', async () => {
     const { gateway, backends } = await startCore();
     const caller = await hubSession(gateway);
     backends.unreachable = 'refused';
@@ -197,7 +197,7 @@ describe('servers', () => {
     expect(caller.servers.get('two')).toBeUndefined();
   });
 
-  test('S-3: one that is added is there for the other sessions of the principal, which are told', async () => {
+  test('S-3: an added server is available in the other sessions of the principal, which get an event', async () => {
     const { gateway } = await startCore({ principals: ['ann', 'bob'] });
     const caller = await hubSession(gateway, 'ann');
     const other = await hubSession(gateway, 'ann');
@@ -211,7 +211,7 @@ describe('servers', () => {
     expect(stranger.events.take().events).toEqual([]);
   });
 
-  test('S-3: one that is added again as it is changes nothing; added differently, it replaces the other for all', async () => {
+  test('S-3: adding the same server again changes nothing, and adding it with another config replaces it', async () => {
     const { gateway, backends } = await startCore();
     const caller = await hubSession(gateway);
     const other = await hubSession(gateway);
@@ -230,7 +230,7 @@ describe('servers', () => {
     expect(replaced).toMatchObject([{ data: { replaced: true } }]);
   });
 
-  test('S-3: one that is removed ends what runs there, and the sessions of clients that see only it', async () => {
+  test('S-3: removing a server fails its tasks and ends direct sessions of that server', async () => {
     const { gateway } = await startCore({ settings: { allowServerChanges: true } });
     const caller = await hubSession(gateway);
     const direct = await directSession(gateway);
@@ -242,7 +242,7 @@ describe('servers', () => {
     expect(removed).toMatchObject([{ data: { removedBy: 'this session' } }]);
   });
 
-  test('S-3, X-3: those that are tried at the same time do not exceed the limit together', async () => {
+  test('S-3, X-3: servers that are added at the same time do not exceed the limit together', async () => {
     const { gateway, backends } = await startCore({ settings: { limits: { serversPerPrincipal: 1 } } });
     const caller = await hubSession(gateway);
     const added = await Promise.allSettled(
@@ -254,7 +254,7 @@ describe('servers', () => {
 });
 
 describe('limits', () => {
-  test('X-3: there are so many sessions, and one that ended makes room', async () => {
+  test('X-3: the number of sessions is limited, and an ended session frees a place', async () => {
     const { gateway } = await startCore({ settings: { sessions: { max: 1 } } });
     const session = await hubSession(gateway);
     await expect(hubSession(gateway)).rejects.toMatchObject({ code: 'TOOL_ERR_LIMIT' });
@@ -262,7 +262,7 @@ describe('limits', () => {
     await hubSession(gateway);
   });
 
-  test('S-4: a gateway that closes opens and restores nothing', async () => {
+  test('S-4: a closing gateway opens and restores no sessions', async () => {
     const first = await startCore();
     const { id } = await hubSession(first.gateway);
     const { gateway } = await restart(first);
@@ -272,7 +272,7 @@ describe('limits', () => {
     await closing;
   });
 
-  test('S-4: no timer is left when it has closed', async () => {
+  test('S-4: a closed gateway leaves no timers', async () => {
     const { gateway, clock } = await startCore();
     await startTask(await hubSession(gateway));
     expect(clock.armed).toBeGreaterThan(0);
@@ -284,7 +284,7 @@ describe('limits', () => {
 describe('clients without a session in the protocol', () => {
   const address = { principal: 'local', view: HUB_VIEW, name: 'ide' };
 
-  test('S-5: have one state for each program, at the hub and at each server', async () => {
+  test('S-5: have one state per program, principal and view', async () => {
     const { gateway } = await startCore({ servers: { one: ONE, two: ONE } });
     const [hub, again] = await Promise.all([gateway.stateOf(address), gateway.stateOf(address)]);
     expect(again).toBe(hub);
@@ -299,7 +299,7 @@ describe('clients without a session in the protocol', () => {
     expect(await gateway.otherStates(hub)).toEqual([others[0]]);
   });
 
-  test('S-5: requests that come at any moment while the state is opened get the same one', async () => {
+  test('S-5: get the same state from concurrent requests', async () => {
     const { gateway } = await startCore();
     const found: Promise<Session>[] = [];
     for (let n = 0; n < 50; n += 1) {
@@ -310,7 +310,7 @@ describe('clients without a session in the protocol', () => {
     expect(gateway.sessions).toHaveLength(1);
   });
 
-  test('S-5: their state is opened also while another one looks for it', async () => {
+  test('S-5: get their state while it is restored concurrently', async () => {
     const { gateway } = await startCore();
     const { id } = await gateway.stateOf(address);
     for (let later = 0; later < 30; later += 1) {
@@ -331,7 +331,7 @@ describe('clients without a session in the protocol', () => {
     expect(after.key).toBe(before.key);
   });
 
-  test('S-5, H-12: that other states cannot be read is an error of the store', async () => {
+  test('S-5, H-12: an unreadable state is reported as an error of the store', async () => {
     const { gateway } = await startCore();
     const state = await gateway.stateOf(address);
     let nested: unknown = [];
@@ -341,7 +341,7 @@ describe('clients without a session in the protocol', () => {
     expect(await gateway.otherStates(state)).toEqual([]);
   });
 
-  test('S-5: the state that was used last is known', async () => {
+  test('S-5: the gateway knows the state that was used last', async () => {
     const { gateway, clock } = await startCore();
     const ide = await gateway.stateOf(address);
     clock.advance(1);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { serverFilter } from './groups.ts';
 
-test('M-1: a group has the servers of its names and patterns, or all', () => {
+test('M-1: a group contains the servers that match its names and patterns, or all servers', () => {
   const servers = ['github', 'GitHub', 'team-a', 'team-b'];
   expect(servers.filter(serverFilter({}))).toEqual(servers);
   expect(servers.filter(serverFilter({ servers: [] }))).toEqual([]);

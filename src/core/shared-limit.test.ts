@@ -19,12 +19,12 @@ function takeAll(quota: Quota): number {
   }
 }
 
-test('X-3: one principal alone gets everything', () => {
+test('X-3: one principal alone can use the whole limit', () => {
   expect(takeAll(limit(10, []).quotaFor('local'))).toBe(10);
   expect(takeAll(limit(10, ['ada']).quotaFor('ada'))).toBe(10);
 });
 
-test('X-3: however much the others take, each principal gets its share', () => {
+test('X-3: each principal gets its share, however much the others take', () => {
   const shared = limit(100, ['ada', 'ben', 'cleo', 'dan']);
   // 12 for each of the four, and 52 for whoever comes first.
   expect(takeAll(shared.quotaFor('ada'))).toBe(64);
@@ -34,7 +34,7 @@ test('X-3: however much the others take, each principal gets its share', () => {
   expect(takeAll(shared.quotaFor('a principal that is not configured'))).toBe(0);
 });
 
-test('X-3: what is given back is there for others, and a closed quota holds nothing', () => {
+test('X-3: released units are available to others, and a closed quota holds no units', () => {
   const shared = limit(8, ['ada', 'ben']);
   const [first, second] = [shared.quotaFor('ada'), shared.quotaFor('ada')];
   expect([takeAll(first), takeAll(second)]).toEqual([6, 0]);
@@ -45,7 +45,7 @@ test('X-3: what is given back is there for others, and a closed quota holds noth
   expect([takeAll(shared.quotaFor('ben')), takeAll(second)]).toEqual([6, 1]);
 });
 
-test('X-3: there is one for each as long as there are enough', () => {
+test('X-3: each principal gets at least one unit if the limit is large enough', () => {
   const names = ['a', 'b', 'c', 'd', 'e'];
   const shared = limit(5, names, 0.1);
   expect(names.map((name) => takeAll(shared.quotaFor(name)))).toEqual([1, 1, 1, 1, 1]);
@@ -55,7 +55,7 @@ test('X-3: there is one for each as long as there are enough', () => {
   expect(names.map((name) => takeAll(none.quotaFor(name)))).toEqual([5, 0, 0, 0, 0]);
 });
 
-test('X-3: the error tells which limit it is', () => {
+test('X-3: the error names the limit', () => {
   const shared = limit(4, ['ada', 'ben']);
   const ada = shared.quotaFor('ada');
   takeAll(ada);
@@ -67,7 +67,7 @@ test('X-3: the error tells which limit it is', () => {
   expect(() => ada.assertRoom()).toThrow('4 sessions are open (limit sessions.max = 4); end one');
 });
 
-test('K-6: what other gateways use counts as well, until they say otherwise', () => {
+test('K-6: usage of other gateways counts until they report other numbers', () => {
   const shared = limit(8, ['ada', 'ben']);
   const ada = shared.quotaFor('ada');
   ada.take();

@@ -16,7 +16,7 @@ const of = (principal: string, claims: Record<string, unknown> = {}, scopes: str
   new Access(RULES).grantOf({ principal, facts: readFacts?.(claims, scopes) });
 
 describe('access rules', () => {
-  test('A-P: the first rule that matches decides, and without one nothing is allowed', () => {
+  test('A-P: the first matching rule decides, and without a match access is denied', () => {
     const ada = of('ada');
     expect(ada.sees('files')).toBe(true);
     expect(ada.mayCall('files', 'write')).toBe(true);
@@ -28,7 +28,7 @@ describe('access rules', () => {
     expect(of('eve', { groups: 'engineering' }).sees('db-prod')).toBe(false);
   });
 
-  test('A-P: a server of which some tools may be used is there, with these tools only', () => {
+  test('A-P: a server with some allowed tools is visible with these tools only', () => {
     const ada = of('ada');
     expect(ada.sees('github')).toBe(true);
     expect(ada.mayCall('github', 'READ_file')).toBe(true);
@@ -36,7 +36,7 @@ describe('access rules', () => {
     expect(ada.mayCall('github', '')).toBe(false);
   });
 
-  test('A-P: names are compared exactly: neither another case nor another issuer passes', () => {
+  test('A-P: names are compared exactly, including case and issuer', () => {
     expect(of('Ada').sees('files')).toBe(false);
     expect(of('u1@https://login.example.com').sees('github')).toBe(true);
     expect(of('u1@https://login.example.com.evil.org').sees('github')).toBe(false);
@@ -44,7 +44,7 @@ describe('access rules', () => {
     expect(of('ada').sees('Files')).toBe(false);
   });
 
-  test('A-P: claims may be texts or lists, and lead into objects', () => {
+  test('A-P: claims may be strings or lists, and a path selects nested claims', () => {
     expect(of('ben', { groups: ['sales', 'ops-eu'] }).sees('db-prod')).toBe(true);
     expect(of('ben', { groups: 'Engineering' }).sees('db-prod')).toBe(false);
     expect(of('ben', { groups: { engineering: true } }).sees('db-prod')).toBe(false);
@@ -58,7 +58,7 @@ describe('access rules', () => {
     expect(factReader(odd)?.({}, [])).toBeUndefined();
   });
 
-  test('A-P, A-12: of a token only what the rules name is kept', () => {
+  test('A-P, A-12: only the claims and scopes that the rules name are kept of a token', () => {
     const facts = readFacts?.({ groups: ['engineering', 'payroll'], email: 'ben@example.com' }, ['mcp:use', 'secret']);
     expect(facts).toEqual({ scopes: [], claims: { groups: ['engineering'] } });
     expect(readFacts?.({ email: 'ben@example.com' }, ['mcp:use'])).toBeUndefined();
@@ -79,7 +79,7 @@ describe('requests with different tokens in one session', () => {
     return { access, changes: () => changes };
   };
 
-  test('A-P: while requests with different tokens are open, only what all of them allow can be used', () => {
+  test('A-P: while requests with different tokens are open, only access that all of them have is granted', () => {
     const { access, changes } = start();
     expect(access.sees('db-prod')).toBe(false);
     const endNarrow = access.begin(undefined);
@@ -101,7 +101,7 @@ describe('requests with different tokens in one session', () => {
     expect(access.sees('db-prod')).toBe(false);
   });
 
-  test('A-P: the version tells when something else may be used, and stays while nothing changes', () => {
+  test('A-P: the version changes when access changes, and only then', () => {
     const { access } = start(wide);
     const { version } = access;
     access.begin({ ...wide })();
@@ -114,7 +114,7 @@ describe('requests with different tokens in one session', () => {
     expect(access.version).toBeGreaterThan(during);
   });
 
-  test('A-P: a server that the principal has added is its own', () => {
+  test('A-P: a principal can use all tools of a server that it has added', () => {
     const { access } = start();
     expect([access.sees('own'), access.mayCall('own', 'delete_all')]).toEqual([true, true]);
   });

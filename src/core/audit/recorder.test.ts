@@ -42,7 +42,7 @@ function execute(session: Session, request: Partial<CallRequest> = {}, caller = 
 }
 
 describe('off', () => {
-  test('G-5: without the setting, nothing is opened and no session is told anything', async () => {
+  test('G-5: without the setting, no audit record exists and nothing is written', async () => {
     for (const settings of [{}, { audit: false }]) {
       const core = await startCore({ settings: { history: { keepMs: 0 }, ...settings } });
       expect(core.gateway.audit).toBeUndefined();
@@ -56,7 +56,7 @@ describe('off', () => {
 });
 
 describe('calls', () => {
-  test('G-5, G-1: a call that a rule denies, or that is not approved, says so; a server cannot', async () => {
+  test('G-5, G-1: a call that a rule denies or a person does not approve is recorded as such; a server cannot fake that', async () => {
     const rules = [
       { tool: 'denied', then: 'deny' },
       { tool: 'asked', then: 'ask', timeoutMs: 1000 },
@@ -81,7 +81,7 @@ describe('calls', () => {
     expect(ends[2]).not.toHaveProperty('reason');
   });
 
-  test('G-5: a call that ends at once is one line, written a moment later', async () => {
+  test('G-5: a short call is one line, written a moment later', async () => {
     const core = await started();
     const session = await hubSession(core.gateway, 'ann');
     core.backends.tools['work'] = (call) => call.answer('done');
@@ -114,7 +114,7 @@ describe('calls', () => {
     expect(JSON.stringify(await lines(core))).not.toContain('secret');
   });
 
-  test('G-5: a call that takes longer has a line when it has begun, and another when it has ended', async () => {
+  test('G-5: a longer call has one line for its start and one for its end', async () => {
     const core = await started();
     const session = await directSession(core.gateway);
     const at = core.clock.now();
@@ -135,7 +135,7 @@ describe('calls', () => {
     expect(await lines(core)).toHaveLength(2);
   });
 
-  test('G-5: tasks, cancelled calls and errors of tools tell how they ended', async () => {
+  test('G-5: tasks, cancelled calls and tool errors are recorded with their outcome', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     const done = await startTask(session);
@@ -156,7 +156,7 @@ describe('calls', () => {
     expect(begins).toMatchObject([{ taskId: done }, { taskId: cancelled }, { taskId: expired }]);
   });
 
-  test('G-5: contents are kept without secrets, or left out, where that is configured', async () => {
+  test('G-5: contents are kept without secrets or left out, as configured', async () => {
     const args = { file: 'a.txt', password: 'hunter2' };
     const kept = await started({ arguments: 'keep' });
     const session = await hubSession(kept.gateway);
@@ -179,7 +179,7 @@ describe('calls', () => {
     expect((await lines(none))[0]).not.toHaveProperty('contentHash');
   });
 
-  test('G-5: names and reasons that are far too long are shortened', async () => {
+  test('G-5: long names are shortened', async () => {
     const core = await started();
     core.backends.tools['work'] = (call) => call.answer('done');
     await execute(await hubSession(core.gateway), { program: 'p'.repeat(100_000) });
@@ -190,7 +190,7 @@ describe('calls', () => {
 });
 
 describe('questions', () => {
-  test('G-5: a question and its answer are two lines: who was asked what, and who answered where', async () => {
+  test('G-5: a question and its answer are two lines that say who asked, who answered and where', async () => {
     const core = await started();
     const session = await hubSession(core.gateway, 'ann');
     const taskId = await startTask(session);
@@ -224,7 +224,7 @@ describe('questions', () => {
     });
   });
 
-  test('G-5: refused, declined, expired and withdrawn questions are told apart', async () => {
+  test('G-5: declined, refused, expired and withdrawn questions have different outcomes', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     const taskId = await startTask(session);
@@ -254,7 +254,7 @@ describe('questions', () => {
     expect((await lines(core)).filter(({ event }) => event === 'asked')).toHaveLength(4);
   });
 
-  test('G-5: a question of the gateway itself, whether a call may run, is an approval', async () => {
+  test('G-5: an approval question of the gateway is recorded as an approval', async () => {
     const core = await started();
     const about = { id: 's', principal: 'ann', view: 'hub', program: () => 'editor' } as const;
     const listener = auditOf(core).session(about, { get: () => undefined });
@@ -293,7 +293,7 @@ describe('questions', () => {
 });
 
 describe('servers and sign-ins', () => {
-  test('G-5: changes of servers by clients tell who made them, and no secrets', async () => {
+  test('G-5: changes of servers by clients are recorded with the principal and without secrets', async () => {
     const core = await started();
     const session = await hubSession(core.gateway, 'ann');
     const { servers } = core.gateway;
@@ -318,7 +318,7 @@ describe('servers and sign-ins', () => {
     expect(JSON.stringify(await lines(core))).not.toContain('hunter2');
   });
 
-  test('G-5: refused tokens have a line for the first, and then one a minute with their number', async () => {
+  test('G-5: refused tokens are recorded once, and then counted once a minute', async () => {
     const core = await started();
     const audit = auditOf(core);
     audit.signedIn({ place: 'console', principal: 'ann', method: 'token', address: '::1' });
@@ -339,7 +339,7 @@ describe('servers and sign-ins', () => {
     expect((await lines(core)).slice(4)).toMatchObject([{ event: 'refused' }, { event: 'refused', count: 1 }]);
   });
 
-  test('G-5: refusals from ever new addresses are counted together, and do not fill the record', async () => {
+  test('G-5: refusals from many addresses are counted together above a limit', async () => {
     const core = await started();
     const audit = auditOf(core);
     let tried = 0;
@@ -368,7 +368,7 @@ describe('servers and sign-ins', () => {
 });
 
 describe('while the store cannot be written', () => {
-  test('G-5: lines wait, and are written once it can', async () => {
+  test('G-5: lines are buffered and written after the store recovers', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     core.backends.tools['work'] = (call) => call.answer('done');
@@ -383,7 +383,7 @@ describe('while the store cannot be written', () => {
     expect(core.logged).not.toContain('audit_lines_dropped');
   });
 
-  test('G-5: beyond a limit lines are dropped, and a line tells how many, and when', async () => {
+  test('G-5: lines above a limit are dropped, and a line records how many and when', async () => {
     const [clock, store, logged] = [new TestClock(), new MemoryAudit(), new Array<string>()];
     const log = createLog('debug', (line) => logged.push((JSON.parse(line) as { event: string }).event));
     const settings = { keepMs: 1000, bytes: 1_000_000, arguments: 'hash' } as const;
@@ -413,7 +413,7 @@ describe('while the store cannot be written', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('G-5: a line that can never be written does not hold up the others, and counts as a gap', async () => {
+  test('G-5: a line that cannot be written does not block other lines, and counts as a gap', async () => {
     const core = await started();
     const audit = auditOf(core);
     const { store } = audit;
@@ -432,7 +432,7 @@ describe('while the store cannot be written', () => {
     expect(found.filter(({ kind }) => kind === 'gap')).toMatchObject([{ count: 1 }]);
   });
 
-  test('G-5: what cannot be written before the program ends is logged', async () => {
+  test('G-5: lines that cannot be written before the end of the program are reported in the log', async () => {
     const core = await started();
     auditOf(core).signedIn({ place: 'api', principal: 'ann' });
     core.database.audit.failure = new Error('no disk');
@@ -442,7 +442,7 @@ describe('while the store cannot be written', () => {
 });
 
 describe('the end', () => {
-  test('G-5: an orderly end writes everything, also how its calls ended; the next run goes on with its tasks', async () => {
+  test('G-5: a graceful stop writes all lines, including the ends of calls; the next run continues the tasks', async () => {
     const first = await started();
     const session = await hubSession(first.gateway);
     void execute(session, { tool: 'plain' });
@@ -470,7 +470,7 @@ describe('the end', () => {
     expect((await lines(second))[3]?.gateway).not.toBe(before[0]?.gateway);
   });
 
-  test('G-5: lines are deleted when they are too old', async () => {
+  test('G-5: lines are deleted when they are older than keepMs', async () => {
     const core = await started({ keepMs: 3_600_000 });
     auditOf(core).signedIn({ place: 'api', principal: 'ann' });
     await pass(core);

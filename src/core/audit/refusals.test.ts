@@ -25,7 +25,7 @@ describe('the clock of the machine is set to another time', () => {
   test.each([
     ['forwards', DAY],
     ['backwards', -DAY],
-  ])('G-5: %s: attempts are told of in a minute, none is missed, and no time ends before it begins', (_way, ms) => {
+  ])('G-5: %s: every attempt is recorded within a minute, and no period ends before it begins', (_way, ms) => {
     const { clock, told, refusals, counted } = startRefusals();
     for (let index = 0; index < 3; index += 1) refusals.refused('mcp', '10.0.0.9');
     clock.jump(ms);
@@ -40,7 +40,7 @@ describe('the clock of the machine is set to another time', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('G-5: a clock that goes forth and back again and again lets nobody fill the record', () => {
+  test('G-5: repeated clock changes do not let attempts fill the record', () => {
     const { clock, refusals, tryFromNewAddresses, counted, withAddress } = startRefusals();
     tryFromNewAddresses(500);
     expect(withAddress()).toBe(100);

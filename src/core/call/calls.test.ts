@@ -101,7 +101,7 @@ function idOf(reply: CallReply): string {
 }
 
 describe('what a call replies', () => {
-  test('H-3, H-4: the result, if it comes in time; then there is no task, nothing stored and no timer', async () => {
+  test('H-3, H-4: the result, if it arrives in time; no task, stored record or timer remains', async () => {
     const { call, server, tasks, store, clock, calls, client } = setUp();
     const reply = call();
     await turn();
@@ -115,7 +115,7 @@ describe('what a call replies', () => {
     expect(client.isHeardNoMore).toBe(true);
   });
 
-  test('H-3, T-1: a task when the time is up, which the late result completes', async () => {
+  test('H-3, T-1: a task after the timeout, which the late result completes', async () => {
     const { call, server, tasks, clock } = setUp();
     const reply = call({ args: { n: 1 } });
     await turn();
@@ -131,7 +131,7 @@ describe('what a call replies', () => {
     expect(tasks.get(id)).toMatchObject({ status: 'completed', result: textResult('late') });
   });
 
-  test('H-3: a task as soon as the call asks something, long before the time is up', async () => {
+  test('H-3: a task as soon as the call asks a question, before the timeout', async () => {
     const { call, server, tasks, interactions } = setUp();
     const reply = call();
     await turn();
@@ -143,7 +143,7 @@ describe('what a call replies', () => {
     expect(tasks.get(idOf(await reply)).status).toBe('working');
   });
 
-  test('H-13: no task for a question that the client itself answers while it waits', async () => {
+  test('H-13: no task for a question that the client answers while it waits', async () => {
     const { call, server, tasks, interactions, client } = setUp();
     const asked: string[] = [];
     const caller: Caller = {
@@ -167,7 +167,7 @@ describe('what a call replies', () => {
     expect(tasks.list()).toEqual([]);
   });
 
-  test('D-3: a task at once where the client asked for one', async () => {
+  test('D-3: a task at once if the client asked for one', async () => {
     const { call, server } = setUp();
     const reply = await call({ asTask: true, exposed: true });
     expect(reply).toMatchObject({ kind: 'task', because: 'asked', task: { exposed: true } });
@@ -175,7 +175,7 @@ describe('what a call replies', () => {
     expect(server.open).toHaveLength(1);
   });
 
-  test('D-4, B-6: a task as soon as the server keeps one, if the caller takes tasks', async () => {
+  test('D-4, B-6: a task as soon as the server keeps one, if the caller accepts tasks', async () => {
     const { call, server, client } = setUp();
     const takesTask: Caller = {
       onLeaving: (listener) => client.onLeaving(listener),
@@ -200,7 +200,7 @@ describe('what a call replies', () => {
     [{ kind: 'lost', reason: 'it exited' }, 'TOOL_ERR_SERVER_DISCONNECTED', 'disconnected during the call: it exited'],
     [{ kind: 'cancelled', reason: 'too busy' }, 'TOOL_ERR_EXECUTION_FAILED', "cancelled 'work': too busy"],
     [{ kind: 'error', error: { code: 7, message: 'no' } }, 'TOOL_ERR_EXECUTION_FAILED', "an error for 'work': no"],
-  ] as const)('H-12: an error that says what happened: %j', async (outcome, code, message) => {
+  ] as const)('H-12: an error that describes the outcome: %j', async (outcome, code, message) => {
     const { call, server } = setUp();
     const reply = call();
     await turn();
@@ -219,14 +219,14 @@ describe('what a call replies', () => {
     expect(server.calls).toEqual([]);
   });
 
-  test('X-4: an error when the connection fails in an unforeseen way', async () => {
+  test('X-4: an error when the connection throws an unexpected error', async () => {
     const { call, server, calls } = setUp();
     server.call = async () => Promise.reject(new TypeError('undefined is not a function'));
     expect(await call()).toMatchObject({ kind: 'failed', outcome: { error: { code: -32603 } } });
     expect(calls.size).toBe(0);
   });
 
-  test('X-3: an error in place of a result that is too large, and a short one in place of a long one', async () => {
+  test('X-3: an error in place of a result that is too large, and a shortened message in place of a long one', async () => {
     const { call, server } = setUp({ settings: { limits: { resultBytes: 4096 } } });
     const large = call();
     const wordy = call();
@@ -243,7 +243,7 @@ describe('what a call replies', () => {
 });
 
 describe('a client that leaves', () => {
-  test('T-4: one that stops waiting leaves a task behind, which is abandoned and keeps the result', async () => {
+  test('T-4: that stops waiting leaves an abandoned task, which keeps the result', async () => {
     const { call, server, client, tasks } = setUp();
     const reply = call({ exposed: true });
     await turn();
@@ -257,7 +257,7 @@ describe('a client that leaves', () => {
     expect(tasks.get(idOf(await reply))).toMatchObject({ status: 'completed', abandoned: true });
   });
 
-  test('T-4, H-6: one that cancels stops the work on the server, in its own words', async () => {
+  test('T-4, H-6: that cancels stops the work on the server and passes on its reason', async () => {
     const { call, server, client, tasks, clock } = setUp();
     const reply = call();
     await turn();
@@ -268,7 +268,7 @@ describe('a client that leaves', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('T-4: one that cancels without words', async () => {
+  test('T-4: that cancels without a reason stops the work with a default reason', async () => {
     const { call, server, client } = setUp();
     const reply = call();
     await turn();
@@ -277,7 +277,7 @@ describe('a client that leaves', () => {
     expect(server.last.stoppedFor).toMatchObject({ message: 'cancelled by the client' });
   });
 
-  test('T-4: a question ends with the cancelled call that asked it', async () => {
+  test('T-4: that cancels a call also ends the question of the call', async () => {
     const { call, server, client, interactions } = setUp();
     const asking: Caller = {
       onLeaving: (listener) => client.onLeaving(listener),
@@ -295,7 +295,7 @@ describe('a client that leaves', () => {
     expect(interactions.list('elicitation')).toEqual([]);
   });
 
-  test('E-1: a result that was not delivered becomes a task that can be taken over', () => {
+  test('E-1: that misses a result can take it over as a task', () => {
     const { calls, tasks, clock } = setUp();
     const request = { server: 'one', tool: 'work', args: { n: 1 }, program: 'ide', timeoutMs: 0 };
     const id = calls.keepResult(request, textResult('kept')) ?? '';
@@ -307,14 +307,14 @@ describe('a client that leaves', () => {
     expect(tasks.takeOver({ ...request, endedWithinMs: 5000 })).toBeUndefined();
   });
 
-  test('E-1: nothing is kept once the session has ended', () => {
+  test('E-1: gets no task for a result that comes after the end of the session', () => {
     const { calls } = setUp();
     calls.close({ by: 'client', reason: 'over' });
     const request = { server: 'one', tool: 'work', args: {}, timeoutMs: 0 };
     expect(calls.keepResult(request, textResult('late'))).toBeUndefined();
   });
 
-  test('T-4: a program is known to wait for the same call only after a while, and until it is answered', async () => {
+  test('T-4: counts as waiting for the same call only after a while, and until the call is answered', async () => {
     const { call, calls, clock, server } = setUp();
     const same = { server: 'one', tool: 'work', args: { n: 1 }, program: 'ide' };
     const reply = call(same);
@@ -333,7 +333,7 @@ describe('a client that leaves', () => {
 });
 
 describe('progress', () => {
-  test('T-7: goes to the client while it waits, and to the task afterwards', async () => {
+  test('T-7: goes to the client while it waits, and then to the task', async () => {
     const { call, server, client, clock, tasks, calls } = setUp();
     const reply = call();
     await turn();
@@ -353,7 +353,7 @@ describe('progress', () => {
     expect(heard.map(({ progress }) => progress)).toEqual([2, 3]);
   });
 
-  test('T-7, B-6: the status of a native task is progress, told when it changes', async () => {
+  test('T-7, B-6: includes the status message of a native task when it changes', async () => {
     const { server, task, calls, tasks } = setUp();
     const id = await task();
     const heard: unknown[] = [];
@@ -365,7 +365,7 @@ describe('progress', () => {
     expect(tasks.get(id)).toMatchObject({ native: true, statusMessage: 'running' });
   });
 
-  test('X-3: a long message is shortened', async () => {
+  test('X-3: with a long message is shortened', async () => {
     const { server, task, tasks } = setUp();
     const id = await task();
     server.last.progress(1, 2, 'z'.repeat(100_000));
@@ -374,7 +374,7 @@ describe('progress', () => {
 });
 
 describe('a task', () => {
-  test('H-6: is cancelled once, together with its work', async () => {
+  test('H-6: is cancelled once, together with the call on the server', async () => {
     const { task, calls, server } = setUp();
     const id = await task();
     expect(calls.cancel(id, 'not needed')).toMatchObject({ status: 'cancelled', statusMessage: 'not needed' });
@@ -384,7 +384,7 @@ describe('a task', () => {
     expect(calls.size).toBe(0);
   });
 
-  test('T-2: that expires stops its work', async () => {
+  test('T-2: cancels the call on the server when it expires', async () => {
     const { task, server, clock, tasks } = setUp();
     const id = await task({ ttlMs: 60_000 });
     clock.advance(60_000);
@@ -438,7 +438,7 @@ describe('a task', () => {
     expect(tasks.get(id)).toMatchObject(expected);
   });
 
-  test('P-2: is known to be unsent until the server may have it', async () => {
+  test('P-2: is stored as unsent until the call may reach the server', async () => {
     const { backends, call, clock, stored, tasks } = setUp();
     let open = (): void => {};
     backends.gate = new Promise((resolve) => {
@@ -454,7 +454,7 @@ describe('a task', () => {
     expect(tasks.get(id)).not.toHaveProperty('unsent');
   });
 
-  test('P-3: is sent to the server only once that is on record', async () => {
+  test('P-3: is sent to the server only after the store has recorded that it is sent', async () => {
     const { backends, call, clock, server, store } = setUp();
     let open = (): void => {};
     backends.gate = new Promise((resolve) => {
@@ -472,7 +472,7 @@ describe('a task', () => {
     expect(server.calls).toHaveLength(1);
   });
 
-  test('P-1: goes on although its state could not be stored', async () => {
+  test('P-1: continues even if its state cannot be stored', async () => {
     const { server, task, store, tasks } = setUp();
     const id = await task();
     store.hold().fail(new Error('the disk is full'));
@@ -484,7 +484,7 @@ describe('a task', () => {
 });
 
 describe('the server', () => {
-  test('B-3: that is lost fails the tasks that cannot go on without it, and says how many', async () => {
+  test('B-3: whose connection is lost fails the tasks that need it, and the number of them is returned', async () => {
     const { calls, server, task, tasks } = setUp();
     const plain = await task();
     const native = await task();
@@ -496,7 +496,7 @@ describe('the server', () => {
     expect(tasks.get(elsewhere).status).toBe('working');
   });
 
-  test('B-3: that is lost does not fail a call that is sending answers, which knows itself whether they arrived', async () => {
+  test('B-3: whose connection is lost does not fail a call that is sending answers', async () => {
     const { calls, server, task, tasks } = setUp();
     const id = await task();
     await server.last.continuesFrom({ version: 1, round: 1 });
@@ -505,7 +505,7 @@ describe('the server', () => {
     expect(tasks.get(id).status).toBe('working');
   });
 
-  test('S-3: that was removed ends everything there, with the reason and not as a cancellation', async () => {
+  test('S-3: that is removed ends all its calls with an error, not with a cancellation', async () => {
     const { calls, call, server, task, tasks } = setUp();
     const id = await task();
     const reply = call();
@@ -519,7 +519,7 @@ describe('the server', () => {
 });
 
 describe('the end of the session', () => {
-  test('S-4: by the gateway leaves native tasks running, and fails the others with what is known of them', async () => {
+  test('S-4: by the gateway leaves native tasks running and fails the other tasks with the reason', async () => {
     const { backends, calls, call, clock, server, task, tasks, stored } = setUp();
     const native = await task();
     await server.last.keepAsTask();
@@ -546,7 +546,7 @@ describe('the end of the session', () => {
     expect(tasks.get(unsentId)).toMatchObject(lost('had not been sent to the server'));
   });
 
-  test('P-2: a result that comes while the gateway stops still counts', async () => {
+  test('P-2: keeps a result that arrives while the gateway stops', async () => {
     const { calls, server, task, tasks } = setUp();
     const id = await task();
     await server.last.keepAsTask();
@@ -592,7 +592,7 @@ describe('after a restart', () => {
   test.each([
     [{}, 'its result did not arrive'],
     [{ unsent: true }, 'had not been sent to the server; call the tool again'],
-  ])('P-2: a task without a checkpoint has failed, with what is known of it: %j', (more, words) => {
+  ])('P-2: a task without a checkpoint fails with a reason: %j', (more, words) => {
     const { calls, server, tasks } = setUp();
     const task = left(more);
     tasks.restore([task]);
@@ -604,7 +604,7 @@ describe('after a restart', () => {
     expect(calls.size).toBe(0);
   });
 
-  test('P-2: a task whose server is not configured any more has failed', () => {
+  test('P-2: a task whose server is not configured any more fails', () => {
     const { calls, tasks } = setUp();
     const task = left({ checkpoint: { version: 1, task: { taskId: 'native' } } });
     tasks.restore([task]);
@@ -619,7 +619,7 @@ describe('after a restart', () => {
 });
 
 describe('limits', () => {
-  test('X-3: a call whose arguments find no memory is refused, and others give theirs back when they end', async () => {
+  test('X-3: a call whose arguments exceed the memory limit is refused, and ended calls free memory', async () => {
     const budget = new Budget(2000, 'limits.sessionBytes');
     const { call, server, calls } = setUp({ budget });
     const first = call({ args: { text: 'x'.repeat(1500) } });
@@ -635,7 +635,7 @@ describe('limits', () => {
     expect(budget.used).toBe(0);
   });
 
-  test('T-2: a call is refused while as many tasks are at work as there may be; one that ended makes room', async () => {
+  test('T-2: a call is refused at the limit of working tasks, and an ended task frees a place', async () => {
     const { call, task, server, tasks } = setUp({ settings: { tasks: { perSession: 1 } } });
     const id = await task();
     await expect(call()).rejects.toMatchObject({ code: 'TOOL_ERR_LIMIT' });

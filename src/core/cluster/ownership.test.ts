@@ -27,7 +27,7 @@ async function startTwo(options: CoreOptions = {}): Promise<[Core, Core]> {
 
 const state = (name: string, principal = 'local') => ({ principal, name, view: HUB_VIEW });
 
-test('K-3: a session that another gateway has is not restored: the error says which gateway that is', async () => {
+test('K-3: a session that another gateway owns is not restored, and the error names the owner', async () => {
   const [one, other] = await startTwo();
   const { id } = await hubSession(one.gateway);
   const { cluster } = one.gateway.store;
@@ -36,7 +36,7 @@ test('K-3: a session that another gateway has is not restored: the error says wh
   await expect(refused).rejects.toBeInstanceOf(OwnedElsewhere);
 });
 
-test('K-2: all states of a principal are at one gateway', async () => {
+test('K-2: one gateway owns all states of a principal', async () => {
   const [one, other] = await startTwo();
   await one.gateway.stateOf(state('a'));
   await expect(other.gateway.stateOf(state('b'))).rejects.toMatchObject({ key: 'states:local' });
@@ -45,7 +45,7 @@ test('K-2: all states of a principal are at one gateway', async () => {
   expect(one.gateway.sessions).toHaveLength(2);
 });
 
-test('K-5: the work of a gateway that is gone goes on at another, without a client', async () => {
+test('K-5: another gateway resumes the work of a dead gateway without a request of a client', async () => {
   const [one, other] = await startTwo();
   const session = await hubSession(one.gateway);
   const id = await startTask(session);
@@ -62,7 +62,7 @@ test('K-5: the work of a gateway that is gone goes on at another, without a clie
   expect(other.gateway.sessions[0]?.tasks.get(id)).toMatchObject({ status: 'completed' });
 });
 
-test('K-2: a gateway whose sessions another one has tells neither servers nor clients of them', async () => {
+test('K-2: a gateway that loses a session notifies neither servers nor clients', async () => {
   const [one, other] = await startTwo();
   const session = await directSession(one.gateway);
   const task = await startTask(session);
@@ -95,7 +95,7 @@ test('K-2: a gateway whose sessions another one has tells neither servers nor cl
   expect(other.gateway.sessions[0]?.tasks.get(task).status).toBe('working');
 });
 
-test('K-2: a gateway drops a session at once when a commit finds that another one has it', async () => {
+test('K-2: a gateway drops a session as soon as a commit finds that another gateway owns it', async () => {
   const [one, other] = await startTwo();
   const session = await hubSession(one.gateway);
   one.database.expireClaims();
@@ -104,7 +104,7 @@ test('K-2: a gateway drops a session at once when a commit finds that another on
   await expect.poll(() => one.gateway.sessions).toEqual([]);
 });
 
-test('K-5: a take-over that fails is tried again at the next look', async () => {
+test('K-5: a failed takeover is repeated at the next check', async () => {
   const [one, other] = await startTwo();
   const session = await hubSession(one.gateway);
   await startTask(session);
@@ -132,7 +132,7 @@ test('K-5: a take-over that fails is tried again at the next look', async () => 
   expect(other.logged).toContain('take_over_failed');
 });
 
-test('K-2: with the states of a principal, those go that nobody has claimed yet, and their work is not lost', async () => {
+test('K-2: a takeover of one state of a principal also takes over the unclaimed states and their work', async () => {
   const [one, other] = await startTwo();
   const [a, b] = [await one.gateway.stateOf(state('a')), await one.gateway.stateOf(state('b'))];
   const task = await startTask(b);
@@ -147,7 +147,7 @@ test('K-2: with the states of a principal, those go that nobody has claimed yet,
   expect(again.tasks.get(task).status).toBe('working');
 });
 
-test('K-2: a program that was stopped for longer than its lease is in doubt until it has asked', async () => {
+test('K-2: a process that was suspended for longer than its lease is in doubt until it has renewed the lease', async () => {
   const [one] = await startTwo();
   one.clock.advance(LEASE_MS / 3);
   await turn();
@@ -159,7 +159,7 @@ test('K-2: a program that was stopped for longer than its lease is in doubt unti
   expect(one.gateway.isInDoubt).toBe(false);
 });
 
-test('K-2: the answer to a renewal from before the program was stopped does not end the doubt', async () => {
+test('K-2: a renewal that was sent before the process was suspended does not end the doubt', async () => {
   const [one] = await startTwo();
   const { cluster } = one.gateway.store;
   if (cluster === undefined) throw new Error('the store is shared');
@@ -176,7 +176,7 @@ test('K-2: the answer to a renewal from before the program was stopped does not 
   expect(await one.gateway.certain()).toBe(true);
 });
 
-test('K-7: after an outage of the database, nobody takes a gateway for gone that could not renew its lease', async () => {
+test('K-7: after an outage of the database, gateways that could not renew their leases do not count as dead', async () => {
   const [one, other] = await startTwo();
   const session = await hubSession(one.gateway);
   await startTask(session);
@@ -200,7 +200,7 @@ test('K-7: after an outage of the database, nobody takes a gateway for gone that
   expect(one.gateway.sessions).toEqual([session]);
 });
 
-test('K-5, K-7: a gateway stops also if the store does not answer', async () => {
+test('K-5, K-7: a gateway stops even if the store does not respond', async () => {
   const [one] = await startTwo();
   await hubSession(one.gateway);
   const { cluster } = one.gateway.store;
@@ -211,7 +211,7 @@ test('K-5, K-7: a gateway stops also if the store does not answer', async () => 
   expect(one.logged).toContain('work_left_not_told');
 });
 
-test('K-7: a gateway that cannot renew its lease is not in doubt while it runs', async () => {
+test('K-7: a running gateway that cannot renew its lease is not in doubt', async () => {
   const [one] = await startTwo();
   const { cluster } = one.gateway.store;
   if (cluster === undefined) throw new Error('the store is shared');
@@ -222,7 +222,7 @@ test('K-7: a gateway that cannot renew its lease is not in doubt while it runs',
   expect(one.logged).toContain('lease_not_renewed');
 });
 
-test('K-5: a gateway that stops leaves idle sessions at once, and others when their plain calls have ended', async () => {
+test('K-5: a stopping gateway releases idle sessions at once, and other sessions when their plain calls have ended', async () => {
   const [one, other] = await startTwo();
   const [idle, busy, kept] = [
     await hubSession(one.gateway),
@@ -248,7 +248,7 @@ test('K-5: a gateway that stops leaves idle sessions at once, and others when th
   expect(session?.tasks.get(id)).toMatchObject({ status: 'completed' });
 });
 
-test('K-5: a call that its server keeps becomes a task when its gateway stops, and goes on at another', async () => {
+test('K-5: a call with a native task becomes a task when its gateway stops, and continues at another gateway', async () => {
   const [one, other] = await startTwo();
   const session = await hubSession(one.gateway);
   const request = { server: 'one', tool: 'work', args: {}, timeoutMs: 60_000 };
@@ -264,7 +264,7 @@ test('K-5: a call that its server keeps becomes a task when its gateway stops, a
   expect(there?.tasks.list()).toMatchObject([{ status: 'completed' }]);
 });
 
-test('K-5: a call that takes too long is lost with the gateway that stops, and says so', async () => {
+test('K-5: a call that exceeds the drain time fails with the reason when its gateway stops', async () => {
   const [one, other] = await startTwo({ settings: { cluster: { drainMs: 100 } } });
   const busy = await hubSession(one.gateway);
   const id = await startTask(busy);
@@ -279,7 +279,7 @@ test('K-5: a call that takes too long is lost with the gateway that stops, and s
   });
 });
 
-test('K-6: a server added at one gateway is there at all of them, and removed likewise', async () => {
+test('K-6: a server that is added or removed at one gateway is added or removed at all gateways', async () => {
   const [one, other] = await startTwo({ settings: { addServers: 'anyone' } });
   const [here, there] = [await hubSession(one.gateway), await hubSession(other.gateway)];
   await one.gateway.servers.add(here, 'two', { url: 'http://two.test/' });
@@ -296,7 +296,7 @@ async function renewBoth(...cores: Core[]): Promise<void> {
   for (const { gateway } of cores) await gateway.certain();
 }
 
-test('K-6: limits hold for all gateways together, as of the last renewal of their leases', async () => {
+test('K-6: limits apply to all gateways together, as of the last renewal of the leases', async () => {
   const settings = { sessions: { max: 3 }, tasks: { max: 2 } };
   const [one, other] = await startTwo({ settings });
   const [first] = [await hubSession(one.gateway), await hubSession(one.gateway)];
@@ -315,7 +315,7 @@ test('K-6: limits hold for all gateways together, as of the last renewal of thei
   await startTask(there);
 });
 
-test('K-6: the share of a principal is reserved at all gateways, and what a gateway used that is gone is free', async () => {
+test('K-6: the share of a principal is reserved at all gateways, and a dead gateway frees its usage', async () => {
   const [one, other] = await startTwo({ settings: { sessions: { max: 4 } }, principals: ['ada', 'ben'] });
   for (let count = 0; count < 3; count += 1) await hubSession(one.gateway, 'ada');
   await renewBoth(one, other);
@@ -328,7 +328,7 @@ test('K-6: the share of a principal is reserved at all gateways, and what a gate
   await hubSession(other.gateway, 'ada');
 });
 
-test('K-6: the deadline of a task and the time of a question stay what they were when another gateway has them', async () => {
+test('K-6: a takeover keeps the deadlines of tasks and questions', async () => {
   const clock = new TestClock();
   const settings = { tasks: { ttlMs: 60_000 }, questions: { timeoutMs: 40_000 } };
   const [one, other] = await startTwo({ settings, clock });
@@ -365,7 +365,7 @@ test('K-6: the deadline of a task and the time of a question stay what they were
   expect(taken.tasks.get(asking).status).toBe('expired');
 });
 
-test('K-2: a gateway that was stopped does nothing that was due meanwhile until it knows what it still has', async () => {
+test('K-2: a resumed process runs no overdue timers until it knows which sessions it still owns', async () => {
   const [one, other] = await startTwo();
   const session = await hubSession(one.gateway);
   const task = await startTask(session);

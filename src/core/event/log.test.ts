@@ -18,7 +18,7 @@ async function eventLog(limits: Partial<{ perSession: number; notificationsPerSe
 const never = new AbortController().signal;
 
 describe('E-1: delivery', () => {
-  test('E-1, T-6: in order, with strictly increasing ids, and once', async () => {
+  test('E-1, T-6: delivers events in order, with increasing ids, and once', async () => {
     const { events } = await eventLog({ perSession: 1000 });
     for (let i = 0; i < 300; i += 1) events.add('task_created', 'a', { i });
     const delivery = events.take();
@@ -30,7 +30,7 @@ describe('E-1: delivery', () => {
     expect(events.take().events).toEqual([]);
   });
 
-  test('E-1: what did not arrive comes again, in its old place', async () => {
+  test('E-1: delivers events of a lost reply again, in their old order', async () => {
     const { events } = await eventLog();
     events.add('task_created', 'a', { n: 1 });
     const lost = events.take();
@@ -39,7 +39,7 @@ describe('E-1: delivery', () => {
     expect(events.take().events.map(({ data }) => data['n'])).toEqual([1, 2]);
   });
 
-  test('E-1, K-3: what may have arrived comes again, and says so', async () => {
+  test('E-1, K-3: marks events that may have arrived when it delivers them again', async () => {
     const { events, store } = await eventLog();
     events.add('task_created', 'a', { n: 1 });
     events.take().settle(false, true);
@@ -50,7 +50,7 @@ describe('E-1: delivery', () => {
     expect(events.take().events).toEqual([]);
   });
 
-  test('E-1: what is on its way is not taken a second time', async () => {
+  test('E-1: does not deliver events twice while their delivery is pending', async () => {
     const { events } = await eventLog();
     events.add('task_created', 'a', {});
     expect(events.take().events).toHaveLength(1);
@@ -66,7 +66,7 @@ describe('E-1: delivery', () => {
     expect(await store.all('event')).toHaveLength(0);
   });
 
-  test('H-7: a cursor brings back what was delivered after it', async () => {
+  test('H-7: a cursor brings back the events delivered after it', async () => {
     const { events } = await eventLog();
     for (const n of [1, 2, 3]) events.add('task_created', 'a', { n });
     const first = events.take();
@@ -77,7 +77,7 @@ describe('E-1: delivery', () => {
 });
 
 describe('E-2: limits', () => {
-  test('E-2: delivered events make room first', async () => {
+  test('E-2: delivered events are dropped first', async () => {
     const { events } = await eventLog({ perSession: 4 });
     for (const n of [1, 2, 3]) events.add('task_created', 'a', { n });
     events.take().settle(true);
@@ -85,7 +85,7 @@ describe('E-2: limits', () => {
     expect(events.take().events.map(({ data }) => data['n'])).toEqual([4, 5, 6, 7]);
   });
 
-  test('E-2: undelivered ones that had to go are counted', async () => {
+  test('E-2: dropped undelivered events are counted', async () => {
     const { events, lines } = await eventLog({ perSession: 10 });
     for (let n = 1; n <= 25; n += 1) events.add('task_created', 'a', { n });
     const { events: left } = events.take();
@@ -97,7 +97,7 @@ describe('E-2: limits', () => {
     expect(lines.some((line) => line.includes('event_store_eviction'))).toBe(true);
   });
 
-  test('E-3: that a list changed waits to be told once, and is told again when it changes after that', async () => {
+  test('E-3: repeated list_changed notifications are kept once until they are delivered', async () => {
     const { events } = await eventLog({ notificationsPerServer: 100, perSession: 100 });
     const changed = (server: string, list: string, params = {}): void =>
       events.add('notification', server, { method: `notifications/${list}/list_changed`, params });
@@ -121,7 +121,7 @@ describe('E-2: limits', () => {
     expect(events.take().events).toHaveLength(1);
   });
 
-  test("E-2: one server's flood costs only its own notifications", async () => {
+  test('E-2: many notifications of one server displace no events of other servers', async () => {
     const { events } = await eventLog({ perSession: 100 });
     events.add('task_created', 'quiet', {});
     for (let n = 0; n < 50; n += 1) events.add('notification', 'loud', { n });
@@ -135,7 +135,7 @@ describe('E-2: limits', () => {
 });
 
 describe('E-4, H-7: waiting', () => {
-  test('H-7: events of the same turn wake once, together', async () => {
+  test('H-7: events of the same turn wake a waiting reader once', async () => {
     const { events } = await eventLog();
     const waiting = events.wait(10_000, never);
     events.add('task_created', 'a', {});
@@ -144,7 +144,7 @@ describe('E-4, H-7: waiting', () => {
     expect(events.counts.waiters).toBe(0);
   });
 
-  test('E-4: all who wait wake, and see the same', async () => {
+  test('E-4: all waiting readers wake and get the same events', async () => {
     const { events } = await eventLog();
     const both = Promise.all([events.wait(10_000, never), events.wait(10_000, never)]);
     events.add('task_created', 'a', {});
@@ -152,7 +152,7 @@ describe('E-4, H-7: waiting', () => {
     expect(one).toEqual(two);
   });
 
-  test('H-7: nobody waits longer than the time given or the caller lives', async () => {
+  test('H-7: a wait ends after its timeout or when the caller aborts', async () => {
     const { events } = await eventLog();
     expect(await events.wait(1, never)).toEqual([]);
     const caller = new AbortController();
@@ -174,7 +174,7 @@ describe('S-5: several readers', () => {
     return { events, store, a: new EventReader(Date.now()), b: new EventReader(Date.now()) };
   }
 
-  test('S-5: each gets each event once, also while it is on its way to another', async () => {
+  test('S-5: each reader gets each event once, even while the delivery to another is pending', async () => {
     const { events, a, b } = await two();
     const first = events.take(undefined, a);
     const second = events.take(undefined, b);
@@ -188,7 +188,7 @@ describe('S-5: several readers', () => {
     expect(events.counts).toMatchObject({ new: 0, undelivered: 0 });
   });
 
-  test('S-5: a lost reply brings events back to the reader that lost it, and is stored while no reader has them', async () => {
+  test('S-5: events of a lost reply return to the reader that lost them, and are stored while no reader has them', async () => {
     const { events, store, a, b } = await two();
     const lost = events.take(undefined, a);
     const arrived = events.take(undefined, b);
@@ -205,7 +205,7 @@ describe('S-5: several readers', () => {
     expect(await both.store.all('event')).toHaveLength(2);
   });
 
-  test('S-5: a reader that waits is woken by what it lost, and not by what another one lost', async () => {
+  test('S-5: a lost reply wakes only the reader that lost it', async () => {
     const { events, a, b } = await two();
     const lost = events.take(undefined, a);
     events.take(undefined, b).settle(true);
@@ -215,7 +215,7 @@ describe('S-5: several readers', () => {
     expect(await waiting.b).toEqual([]);
   });
 
-  test('S-5: what concerns one reader alone goes to no other, unless the reply is lost', async () => {
+  test('S-5: an event that one reader takes for everyone goes to no other reader, unless the reply is lost', async () => {
     const { events, a, b } = await two();
     const own = events.takeForEveryone(({ data }) => data['n'] === 1, a);
     expect(numbers(events.take(undefined, b))).toEqual([2]);
@@ -223,7 +223,7 @@ describe('S-5: several readers', () => {
     expect(numbers(events.take(undefined, b))).toEqual([1]);
   });
 
-  test('S-5: readers that cannot be told apart have what all of them had; the rest may be repeated, and is marked', async () => {
+  test('S-5: readers that are not distinguishable get again, marked, every event that not all of them got', async () => {
     const { events, a, b } = await two();
     events.take(({ data }) => data['n'] === 1, a).settle(true);
     events.take(undefined, b).settle(true);
@@ -232,7 +232,7 @@ describe('S-5: several readers', () => {
     expect(again.events).toMatchObject([{ data: { n: 2 }, maybeSeen: true }]);
   });
 
-  test('S-5, H-7: a new reader is told what others have read, but that does not end its wait', async () => {
+  test('S-5, H-7: a new reader gets events that others have read, but they do not end its wait', async () => {
     const { events, a } = await two();
     events.take(undefined, a).settle(true);
     const late = new EventReader(Date.now() + 1);
@@ -240,7 +240,7 @@ describe('S-5: several readers', () => {
     expect(events.take(undefined, late).events).toMatchObject([{ maybeSeen: true }, { maybeSeen: true }]);
   });
 
-  test('S-5: a reader that was forgotten gets everything anew', async () => {
+  test('S-5: a forgotten reader gets all events again', async () => {
     const { events, a } = await two();
     const lost = events.take(undefined, a);
     events.forget(a);
@@ -249,7 +249,7 @@ describe('S-5: several readers', () => {
   });
 });
 
-test('H-7, E-2: a client that waits is not woken by events that were dropped, but by that they were', async () => {
+test('H-7, E-2: a waiting client is woken by the report of dropped events, not by the events themselves', async () => {
   const { events } = await eventLog({ perSession: 10, notificationsPerServer: 2 });
   for (let round = 0; round < 2; round += 1) {
     const waiting = events.wait(10_000, never);
@@ -273,7 +273,7 @@ test('H-7, E-2: a client that waits is not woken by events that were dropped, bu
   ).toEqual(['events_dropped', 'notification', 'notification']);
 });
 
-test('O-1, H-7: a cursor that is not known is logged, and brings everything', async () => {
+test('O-1, H-7: an unknown cursor is logged and returns all events', async () => {
   const { events, lines } = await eventLog();
   events.add('task_created', 'a', { n: 1 });
   events.take().settle(true);
@@ -283,7 +283,7 @@ test('O-1, H-7: a cursor that is not known is logged, and brings everything', as
   ]);
 });
 
-test('E-2, X-3: all sessions together keep only so many events', async () => {
+test('E-2, X-3: all sessions together keep a limited number of events', async () => {
   const { store } = await eventLog();
   const total = new Budget(10, 'events.total');
   const limits = { perSession: 1000, total: 10, notificationsPerServer: 1000, logsPerServer: 5 };
@@ -300,7 +300,7 @@ test('E-2, X-3: all sessions together keep only so many events', async () => {
   expect(total.used).toBe(0);
 });
 
-test('E-2: delivered events of one session cost no other session its undelivered ones', async () => {
+test('E-2: delivered events of one session displace no undelivered events of another session', async () => {
   const store = await openSqliteStore({ path: ':memory:', log: silent });
   const total = new Budget(10, 'events.total');
   const limits = { perSession: 1000, total: 10, notificationsPerServer: 1000, logsPerServer: 5 };

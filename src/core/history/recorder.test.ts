@@ -52,7 +52,7 @@ function execute(session: Session, request: Partial<CallRequest> = {}, caller = 
 }
 
 describe('calls', () => {
-  test('W-4: a call that ends at once is one entry, written once', async () => {
+  test('W-4: a short call is one entry, written once', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     core.backends.tools['work'] = (call) => call.answer('done');
@@ -83,7 +83,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('W-3: a call that goes on is seen at work, with its progress, until it ends', async () => {
+  test('W-3: a running call is shown with its progress until it ends', async () => {
     const core = await started();
     const session = await directSession(core.gateway);
     const reply = execute(session, { args: { n: 1 } });
@@ -108,7 +108,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('W-3: a task is the same entry as the call that became it', async () => {
+  test('W-3: a call and its task share one entry', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     const taskId = await startTask(session);
@@ -124,7 +124,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('W-3: cancelled and expired tasks, and cancelled calls, end as such', async () => {
+  test('W-3: cancelled and expired tasks and cancelled calls end with that status', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     const cancelled = await startTask(session);
@@ -155,7 +155,7 @@ describe('calls', () => {
     });
   });
 
-  test('W-4: arguments and results that are too large are left out, and their sizes told', async () => {
+  test('W-4: large arguments and results are left out, and their sizes are recorded', async () => {
     const core = await started({ settings: { history: { entryBytes: 1024 } } });
     const session = await hubSession(core.gateway);
     const large = 'x'.repeat(2000);
@@ -175,7 +175,7 @@ describe('calls', () => {
     expect(none).not.toHaveProperty('truncated');
   });
 
-  test('W-4: beyond the rate calls are counted by second and tool, failed ones up to the same rate again', async () => {
+  test('W-4: calls above the rate limit are counted per second and tool, and failed calls have a limit of their own', async () => {
     const core = await started({ settings: { history: { callsPerSecond: 3 } } });
     const session = await hubSession(core.gateway);
     core.backends.tools['work'] = (call) => call.answer('done');
@@ -203,7 +203,7 @@ describe('calls', () => {
     expect((await callsOf(core)).at(-1)).toMatchObject({ arguments: { next: true } });
   });
 
-  test('W-3: beyond the rate, calls that become tasks or take long have entries all the same', async () => {
+  test('W-3: calls that become tasks or take long have entries even above the rate limit', async () => {
     const core = await started({ settings: { history: { callsPerSecond: 1 } } });
     const session = await hubSession(core.gateway);
     core.clock.advance(1000 - (core.clock.now() % 1000));
@@ -232,7 +232,7 @@ describe('calls', () => {
 });
 
 describe('questions', () => {
-  test('W-2: a question is an entry, tied to its call, which waits; the answer tells who gave it and how', async () => {
+  test('W-2: a question is an entry with its call, and its answer is recorded with principal and channel', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     const taskId = await startTask(session);
@@ -267,7 +267,7 @@ describe('questions', () => {
     expect((wait?.to ?? 0) - (wait?.from ?? 0)).toBeGreaterThanOrEqual(5000);
   });
 
-  test('W-2: answers of clients and by tools, refusals and expired questions are told apart', async () => {
+  test('W-2: answers by clients and tools, refused and expired questions are told apart', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     await startTask(session);
@@ -297,7 +297,7 @@ describe('questions', () => {
     expect(byId[expired]).not.toHaveProperty('answeredBy');
   });
 
-  test('W-2: a large question is kept whole while it is open', async () => {
+  test('W-2: a large question is kept in full while it is open', async () => {
     const core = await started({ settings: { history: { entryBytes: 1024 } } });
     const session = await hubSession(core.gateway);
     await startTask(session);
@@ -324,7 +324,7 @@ describe('after a restart', () => {
     return started({ database, clock });
   }
 
-  test('P-2: what goes on is the same entry; what cannot go on has failed', async () => {
+  test('P-2: tasks that continue keep their entry, and tasks that cannot continue have failed', async () => {
     const first = await started();
     const session = await hubSession(first.gateway);
     const plain = await startTask(session);
@@ -357,7 +357,7 @@ describe('after a restart', () => {
     expect(await questionsOf(second)).toMatchObject([{ status: 'rejected' }]);
   });
 
-  test('W-2, P-2: a question whose call cannot go on keeps the name of its call', async () => {
+  test('W-2, P-2: a question whose call cannot continue keeps its link to the call', async () => {
     const first = await started();
     const session = await hubSession(first.gateway);
     await startTask(session);
@@ -374,7 +374,7 @@ describe('after a restart', () => {
     ]);
   });
 
-  test('P-2: calls of a program that was killed are lost', async () => {
+  test('P-2: running calls of a killed gateway are lost', async () => {
     const first = await started();
     const session = await hubSession(first.gateway);
     void execute(session);
@@ -387,7 +387,7 @@ describe('after a restart', () => {
     expect(await callsOf(second)).toMatchObject([{ status: 'lost', endedAt: clock.now() }]);
   });
 
-  test('P-2: a program that is stopped tells how its calls ended', async () => {
+  test('P-2: a gateway that stops gracefully records how its calls ended', async () => {
     const first = await started();
     const session = await hubSession(first.gateway);
     void execute(session);
@@ -396,7 +396,7 @@ describe('after a restart', () => {
     expect(await callsOf(second)).toMatchObject([{ status: 'failed' }]);
   });
 
-  test('K-3: a session that another gateway goes on with is written by that one alone', async () => {
+  test('K-3: after a takeover only the new owner of a session writes its entries', async () => {
     const first = await started({ shared: true });
     const session = await hubSession(first.gateway);
     const taskId = await startTask(session);
@@ -415,7 +415,7 @@ describe('after a restart', () => {
   });
 });
 
-test('K-3: a plain call of a session that another gateway has taken over is lost', async () => {
+test('K-3: a plain call of a session that another gateway has taken over is recorded as lost', async () => {
   const first = await started({ shared: true });
   const session = await hubSession(first.gateway);
   void execute(session);
@@ -440,7 +440,7 @@ describe('a history that cannot be written', () => {
     return { ...core, fail };
   };
 
-  test('W-4: does not fail or delay a call, is logged once, and goes on when it can be written again', async () => {
+  test('W-4: does not fail or delay calls, is logged once, and is written after it recovers', async () => {
     const core = await broken();
     const session = await hubSession(core.gateway);
     core.backends.tools['work'] = (call) => call.answer('done');
@@ -457,7 +457,7 @@ describe('a history that cannot be written', () => {
     expect(core.logged).toContain('history_write_recovered');
   });
 
-  test('W-4: an entry that can never be written does not hold up the others', async () => {
+  test('W-4: does not let one invalid entry block the other entries', async () => {
     const core = await started();
     const session = await hubSession(core.gateway);
     core.backends.tools['work'] = (call) => call.answer('done');
@@ -479,7 +479,7 @@ describe('a history that cannot be written', () => {
     expect(core.logged).toContain('history_entries_dropped');
   });
 
-  test('W-4: what ended while it could not be written has ended in it afterwards, however often it was tried', async () => {
+  test('W-4: records the ends of tasks after it recovers, however often writing was tried', async () => {
     const core = await broken();
     const session = await hubSession(core.gateway);
     const tasks = await Promise.all(Array.from({ length: 5 }, async () => startTask(session)));
@@ -501,7 +501,7 @@ describe('a history that cannot be written', () => {
     expect(core.logged).not.toContain('history_entries_dropped');
   });
 
-  test('W-4: an entry whose end was dropped does not go on for ever', async () => {
+  test('W-4: closes an entry whose end was dropped', async () => {
     const core = await broken();
     const session = await hubSession(core.gateway);
     const taskId = await startTask(session);
@@ -527,7 +527,7 @@ describe('a history that cannot be written', () => {
     expect(ended).not.toHaveProperty('result');
   });
 
-  test('W-4: one that never answers delays neither calls nor the end of the program', async () => {
+  test('W-4: delays neither calls nor shutdown if a write never returns', async () => {
     const core = await broken();
     const session = await hubSession(core.gateway);
     core.backends.tools['work'] = (call) => call.answer('done');
@@ -563,7 +563,7 @@ describe('a history that cannot be written', () => {
 });
 
 describe('settings', () => {
-  test('W-4: with keepMs 0 nothing is recorded, and nothing is left of what was', async () => {
+  test('W-4: keepMs 0 records nothing and deletes existing entries', async () => {
     const first = await started();
     const session = await hubSession(first.gateway);
     first.backends.tools['work'] = (call) => call.answer('done');
@@ -589,7 +589,7 @@ describe('settings', () => {
     expect(await callsOf(core)).toEqual([]);
   });
 
-  test('W-4: beyond so many bytes the first to end are deleted soon', async () => {
+  test('W-4: the entries that ended first are deleted above the size limit', async () => {
     const core = await started({ settings: { history: { bytes: 1_048_576, callsPerSecond: 1000 } } });
     const session = await hubSession(core.gateway);
     core.backends.tools['work'] = (call) => call.answer('done');

@@ -33,17 +33,17 @@ const possible = (...ids: string[]): Link => ({
   others: false,
 });
 
-test('H-3: a question of a known call promotes this call only', () => {
+test('H-3: a question of a known call promotes only this call', () => {
   const link: Link = { certainty: 'certain', by: { callId: 'a' } };
   expect(attribute(link, around([call('a'), call('b')]))).toEqual({ link, promote: ['a'] });
 });
 
-test.each(['ask', 'wait'] as const)('H-3: a call on which the question has the effect %s stays a request', (effect) => {
+test.each(['ask', 'wait'] as const)('H-3: a call on which the question has the effect %s is not promoted', (effect) => {
   const link: Link = { certainty: 'certain', by: { callId: 'a' } };
   expect(attribute(link, around([call('a', { effect })])).promote).toEqual([]);
 });
 
-test('H-3: of calls that have ended before the question was opened, none can have asked', () => {
+test('H-3: calls that ended before the question was opened are excluded', () => {
   expect(attribute(possible('a', 'b'), around([call('b')]))).toEqual({
     link: { certainty: 'certain', by: { callId: 'b' } },
     promote: ['b'],
@@ -51,30 +51,30 @@ test('H-3: of calls that have ended before the question was opened, none can hav
   expect(attribute(possible('a'), around([]))).toEqual({ link: { certainty: 'none' }, promote: [] });
 });
 
-test('H-3: a client that can be asked on one of the calls is asked there, and no call becomes a task', () => {
+test('H-3: if the client can be asked on one of the calls, no call becomes a task', () => {
   const link = possible('a', 'b');
   expect(attribute(link, around([call('a'), call('b', { effect: 'ask' })]))).toEqual({ link, promote: [] });
 });
 
-test('H-3: a client that gets questions in replies gets this one with one call, and the others wait', () => {
+test('H-3: a client that gets questions in replies gets it with one call, and the other calls wait', () => {
   const { link, promote } = attribute(possible('a', 'b'), around([call('a'), call('b', { effect: 'reply' })]));
   expect(link).toMatchObject({ certainty: 'possible', host: { callId: 'b' } });
   expect(promote).toEqual(['b']);
 });
 
-test('H-3: where the client cannot be asked, every call that may have asked becomes a task', () => {
+test('H-3: if the client cannot be asked, every call that may have asked becomes a task', () => {
   const calls = [call('a'), call('b'), call('answered', { waiting: false }), call('other')];
   expect(attribute(possible('a', 'b', 'answered'), around(calls)).promote).toEqual(['a', 'b']);
 });
 
-test('H-3: when a single call is left, the question is its own', () => {
+test('H-3: when only one candidate call is left, the question belongs to it', () => {
   expect(afterCallEnded(possible('a', 'b'), 'a', around([call('b')]), false)).toEqual({
     link: { certainty: 'certain', by: { callId: 'b' } },
     promote: ['b'],
   });
 });
 
-test('H-3: as long as a request other than a call may have asked, the last call does not own the question', () => {
+test('H-3: while another request may have asked, the last candidate call does not own the question', () => {
   const link: Link = { certainty: 'possible', calls: [{ callId: 'a' }, { callId: 'b' }], others: true };
   const left = afterCallEnded(link, 'a', around([call('b', { effect: 'ask' })]), false)?.link;
   expect(left).toEqual({ certainty: 'possible', calls: [{ callId: 'b' }], others: true });
@@ -84,18 +84,18 @@ test('H-3: as long as a request other than a call may have asked, the last call 
   });
 });
 
-test('H-3: with the last request that may have asked, the question is over', () => {
+test('H-3: a question ends with the last request that may have asked it', () => {
   expect(afterOthersEnded({ certainty: 'possible', calls: [], others: true }, around([]))).toBeUndefined();
 });
 
-test('H-3: a client that has the question with a call that ended is not asked again through another one', () => {
+test('H-3: a client that already has the question with an ended call does not get it with another call', () => {
   const link: Link = { ...possible('a', 'b', 'c'), host: { callId: 'a' } } as Link;
   const calls = around([call('b', { effect: 'reply' }), call('c', { effect: 'reply' })]);
   expect(afterCallEnded(link, 'a', calls, true)).toEqual({ link: possible('b', 'c'), promote: [] });
   expect(afterCallEnded(link, 'a', calls, false)).toMatchObject({ link: { host: { callId: 'b' } }, promote: ['b'] });
 });
 
-test('D-4: a client without a standing stream gets a question of no call with one of its requests', () => {
+test('D-4: a client without a standing stream gets a question without a call with one of its requests', () => {
   const surroundings = around([call('a', { effect: 'reply' })], { needsHost: true });
   expect(attribute({ certainty: 'none' }, surroundings)).toEqual({
     link: { certainty: 'none', host: { callId: 'a' } },
@@ -103,7 +103,7 @@ test('D-4: a client without a standing stream gets a question of no call with on
   });
 });
 
-test('D-4: when the host ends, the next request hosts the question, unless the client is about to answer it', () => {
+test('D-4: when the host ends, the next request hosts the question, unless its answer is on the way', () => {
   const link: Link = { certainty: 'none', host: { callId: 'a' } };
   const others = around([call('b', { effect: 'reply' })], { needsHost: true });
   expect(afterCallEnded(link, 'a', others, true)?.link).toEqual({ certainty: 'none', host: { callId: 'b' } });
@@ -128,7 +128,7 @@ test.each<[string, OpenCall[], string[], string | undefined]>([
   expect(chooseHost({ calls, hosts, needsHost: true })?.callId).toBe(expected);
 });
 
-test('H-6: a question that another call may have asked outlives the call that hosts it', () => {
+test('H-6: a question that another call may have asked outlives its host', () => {
   const hosted: Link = { ...possible('a', 'b'), host: { callId: 'a' } } as Link;
   expect(outlivesCall(hosted, 'a', around([call('a'), call('b')]))).toBe(true);
   expect(outlivesCall(hosted, 'a', around([call('a')]))).toBe(false);

@@ -27,7 +27,7 @@ test('H-9: an answered sampling request is completed', () => {
   expect(settle(open('sampling'), { type: 'answered', answer }).status).toBe('completed');
 });
 
-test('B-3: a rejected question says why', () => {
+test('B-3: a rejected question has a reason', () => {
   expect(settle(open('sampling'), { type: 'rejected', reason: 'server gone' })).toMatchObject({
     status: 'rejected',
     reason: 'server gone',

@@ -49,7 +49,7 @@ const asked = (more: Partial<Extract<RouterEvent, { type: 'asked' }>> = {}): Rou
 const ANSWER = { action: 'accept', content: {} };
 
 describe('H-5: events about an interaction', () => {
-  test('H-5: it is announced once, and so is its end', () => {
+  test('H-5: an interaction and its end are announced once', () => {
     const { effects } = after(open(), asked(), { type: 'unclaimed' }, { type: 'expired' });
     expect(effects.filter(({ type }) => type === 'announce')).toEqual([
       { type: 'announce', event: 'request' },
@@ -57,19 +57,19 @@ describe('H-5: events about an interaction', () => {
     ]);
   });
 
-  test('H-5: where only what nobody takes is announced, a claimed one is not', () => {
+  test('H-5: if only unclaimed interactions are announced, a claimed interaction is not announced', () => {
     const claimed = after(open(), asked({ announce: 'unclaimed' }), { type: 'expired' });
     expect(types(claimed.effects)).not.toContain('announce');
     const unclaimed = after(open(), asked({ announce: 'unclaimed' }), { type: 'unclaimed' });
     expect(types(unclaimed.effects)).toContain('announce');
   });
 
-  test('H-5: requests for folders are never announced', () => {
+  test('H-5: roots requests are never announced', () => {
     const { effects } = after(open({ kind: 'roots' }), asked(), { type: 'unclaimed' }, { type: 'expired' });
     expect(types(effects)).not.toContain('announce');
   });
 
-  test('H-3: one of no call is hidden until the client uses the server', () => {
+  test('H-3: a question without a call is hidden until the client uses the server', () => {
     const hidden = after(open(), asked({ recentlyUsed: false }));
     expect(hidden.state?.interaction.audience).toBe('none');
     expect(types(hidden.effects)).not.toContain('announce');
@@ -80,7 +80,7 @@ describe('H-5: events about an interaction', () => {
 });
 
 describe('H-9: the first valid answer wins', () => {
-  test('H-9: the answer reaches the server once it is stored, and not before', () => {
+  test('H-9: an answer is delivered to the server only after it is stored', () => {
     const answered = after(open(), { type: 'answered', answer: ANSWER });
     expect(types(answered.effects)).toEqual(['release', 'drop', 'claim_answer']);
     const stored = after(open(), { type: 'answered', answer: ANSWER }, { type: 'stored' });
@@ -88,7 +88,7 @@ describe('H-9: the first valid answer wins', () => {
     expect(stored.effects.at(-1)).toEqual({ type: 'deliver', answer: ANSWER });
   });
 
-  test('T-1: after an answer, neither another answer nor the end of its time changes anything', () => {
+  test('T-1: after an answer, another answer or a timeout changes nothing', () => {
     const first = after(open(), { type: 'answered', answer: ANSWER });
     const later: RouterEvent[] = [
       { type: 'answered', answer: { action: 'decline' } },
@@ -99,7 +99,7 @@ describe('H-9: the first valid answer wins', () => {
     expect(after(open(), { type: 'answered', answer: ANSWER }, ...later)).toEqual(first);
   });
 
-  test('H-9: whatever ends it while the answer is being stored overtakes the answer, and the first reason counts', () => {
+  test('H-9: a rejection while the answer is being stored wins over the answer, with the first reason', () => {
     const { state, effects } = after(
       open({ key: 'k' }),
       { type: 'answered', answer: ANSWER },
@@ -111,7 +111,7 @@ describe('H-9: the first valid answer wins', () => {
     expect(effects.slice(-2)).toEqual([{ type: 'drop' }, { type: 'fail', reason: 'cancelled' }]);
   });
 
-  test('P-2: under a key the answer is kept until the server has it', () => {
+  test('P-2: an answer under a key is kept until the server has received it', () => {
     const { state, effects } = after(open({ key: 'k' }), { type: 'answered', answer: ANSWER }, { type: 'stored' });
     expect(state).toMatchObject({ phase: 'settled', interaction: { status: 'accepted', answer: ANSWER } });
     expect(types(effects)).toEqual(['release', 'save', 'claim_answer', 'deliver']);
@@ -120,7 +120,7 @@ describe('H-9: the first valid answer wins', () => {
     ).toBe(undefined);
   });
 
-  test('P-2: under a key the server also learns later that the time ran out', () => {
+  test('P-2: a question under a key stays settled after it expires', () => {
     expect(after(open({ key: 'k' }), { type: 'expired' }).state).toMatchObject({
       phase: 'settled',
       interaction: { status: 'expired' },
@@ -128,7 +128,7 @@ describe('H-9: the first valid answer wins', () => {
     expect(after(open(), { type: 'expired' }).state).toBeUndefined();
   });
 
-  test('H-9: the error of a client that refuses reaches the server as it is', () => {
+  test('H-9: the error of a client that refuses reaches the server unchanged', () => {
     const error = { code: -1, message: 'User rejected sampling request' };
     expect(after(open({ kind: 'sampling' }), { type: 'refused', error }).effects.at(-1)).toEqual({
       type: 'fail',
@@ -137,7 +137,7 @@ describe('H-9: the first valid answer wins', () => {
     });
   });
 
-  test('H-9: a responder learns why the server withdrew its question', () => {
+  test('H-9: a responder gets the reason of the server for withdrawing a question', () => {
     const { effects } = after(open(), { type: 'rejected', reason: 'withdrawn by the server', words: 'not needed' });
     expect(effects).toContainEqual({ type: 'release', words: 'not needed' });
   });
@@ -146,7 +146,7 @@ describe('H-9: the first valid answer wins', () => {
 describe('H-3: calls and tasks', () => {
   const waiting = { waiting: true, detached: false, asking: false, abandoned: false } as const;
 
-  test('H-3: its call becomes a task before anything tells of it, and then its link names the task', () => {
+  test('H-3: the call becomes a task before the question is announced, and then its link has the task', () => {
     const around: Surroundings = { ...NOTHING, calls: [{ callId: 'a', effect: 'promote', ...waiting }] };
     const link = { certainty: 'certain', by: { callId: 'a' } } as const;
     const { state, effects } = after(open(), asked({ link, around }), {
@@ -158,7 +158,7 @@ describe('H-3: calls and tasks', () => {
     expect(state?.interaction.link).toEqual({ certainty: 'certain', by: { callId: 'a', taskId: 't' } });
   });
 
-  test('H-3, H-6: when the call that hosts it is cancelled, the tasks that may have asked look for it again', () => {
+  test('H-3, H-6: when the hosting call is cancelled, the tasks that may have asked present the question again', () => {
     const calls = [
       { callId: 'a', taskId: 't' },
       { callId: 'b', taskId: 'u' },
@@ -181,7 +181,7 @@ describe('H-3: calls and tasks', () => {
     expect(types(end(false).effects)).not.toContain('wake');
   });
 
-  test('H-3: left to the tools, it promotes the calls that wait, and wakes the tasks that may wait', () => {
+  test('H-3: a question left to tools promotes waiting calls and wakes tasks that may have asked it', () => {
     const around: Surroundings = {
       ...NOTHING,
       calls: [

@@ -57,7 +57,7 @@ const only = (router: InteractionRouter): string => {
   return interaction.id;
 };
 
-test('T-3, H-9: a question blocks its task until it is answered, and the answer reaches the server', async () => {
+test('T-3, H-9: a question blocks its task until it is answered, and the server gets the answer', async () => {
   const { router, tasks, clock, ask, task } = setUp();
   const taskId = task();
   const answered = ask({ taskId });
@@ -68,7 +68,7 @@ test('T-3, H-9: a question blocks its task until it is answered, and the answer 
   expect(tasks.get(taskId)).toMatchObject({ status: 'working', deadline: clock.now() + HOUR_MS });
 });
 
-test('T-3: of two questions, the last one to end lets the task go on', async () => {
+test('T-3: a task with two questions continues when the second one ends', async () => {
   const { router, tasks, ask, task } = setUp();
   const taskId = task();
   void ask({ taskId });
@@ -80,7 +80,7 @@ test('T-3: of two questions, the last one to end lets the task go on', async () 
   expect(tasks.get(taskId).status).toBe('working');
 });
 
-test('H-9: an answer that does not fit is refused with the reason, and the question stays open', async () => {
+test('H-9: an invalid answer is refused with a reason, and the question stays open', async () => {
   const { router, ask, told } = setUp();
   router.serverUsed('one');
   void ask({ params: { ...PARAMS, requestedSchema: { type: 'object', properties: {}, required: ['size'] } } });
@@ -93,7 +93,7 @@ test('H-9: an answer that does not fit is refused with the reason, and the quest
   expect(told.map(({ type }) => type)).toEqual(['elicitation_request']);
 });
 
-test('H-9: an answer is not told to the server before it is stored; a full disk does not lose it', async () => {
+test('H-9: the server gets an answer after the store attempt, even if the disk is full', async () => {
   const { router, store, ask, task } = setUp();
   const outcomes: unknown[] = [];
   void ask({ taskId: task() }).then((outcome) => outcomes.push(outcome));
@@ -106,7 +106,7 @@ test('H-9: an answer is not told to the server before it is stored; a full disk 
   await expect.poll(() => outcomes).toEqual([ANSWER]);
 });
 
-test('K-2, K-4: where another gateway may have the question, an answer reaches the server only once it is stored', async () => {
+test('K-2, K-4: with a shared store, the server gets an answer only after it is stored', async () => {
   const { router, store, ask, task } = setUp();
   const outcomes: unknown[] = [];
   void ask({ taskId: task() }).then((outcome) => outcomes.push(outcome));
@@ -120,7 +120,7 @@ test('K-2, K-4: where another gateway may have the question, an answer reaches t
   await expect.poll(() => outcomes).toEqual([ANSWER]);
 });
 
-test('K-2: an answer of a gateway that has lost the session reaches nobody', async () => {
+test('K-2: the answer of a gateway that has lost the session is not delivered', async () => {
   const { router, store, ask, task } = setUp();
   const outcomes: unknown[] = [];
   void ask({ taskId: task() }).then((outcome) => outcomes.push(outcome));
@@ -148,7 +148,7 @@ test('K-5: a question whose answer is being stored when the gateway stops is not
   expect(store.all('question')).toMatchObject([{ status: 'accepted' }]);
 });
 
-test('H-9: a question that ends while its answer is being stored tells so to the one who answered', async () => {
+test('H-9: if a question ends while its answer is being stored, the answer is refused with the reason', async () => {
   const { router, store, ask, task } = setUp();
   const taskId = task();
   const asked = ask({ taskId, key: 'size' });
@@ -161,7 +161,7 @@ test('H-9: a question that ends while its answer is being stored tells so to the
   expect(store.all('question')).toEqual([]);
 });
 
-test('T-3: unanswered for too long, a question expires, and an event tells of it', async () => {
+test('T-3: a question expires after its timeout, and an event reports that', async () => {
   const { router, clock, ask, told, task, tasks } = setUp();
   const taskId = task();
   const asked = ask({ taskId });
@@ -174,7 +174,7 @@ test('T-3: unanswered for too long, a question expires, and an event tells of it
   expect(router.size).toBe(0);
 });
 
-test('H-3: a question of no call shows only to a client that uses the server', () => {
+test('H-3: a question without a call is shown only to a client that used the server recently', () => {
   const { router, clock, ask, told } = setUp();
   void ask();
   expect(router.list('elicitation')).toEqual([]);
@@ -186,7 +186,7 @@ test('H-3: a question of no call shows only to a client that uses the server', (
   expect(router.list('elicitation')).toEqual([]);
 });
 
-test('D-2: the responder of the call comes before that of the task, and that before any other', () => {
+test('D-2: the responder of the call comes before that of the task, and both before any other responder', () => {
   const { router, ask, task } = setUp();
   const taskId = task();
   const taken: string[] = [];
@@ -205,7 +205,7 @@ test('D-2: the responder of the call comes before that of the task, and that bef
   expect(taken).toEqual(['task', 'any']);
 });
 
-test('D-2: a responder is told when the answer is not wanted any more, in the words of the server', async () => {
+test('D-2: a responder gets an abort signal with the reason of the server when a question is withdrawn', async () => {
   const { router, ask, withdraw } = setUp();
   let over: AbortSignal | undefined;
   router.register('any', (_interaction, signal) => {
@@ -218,7 +218,7 @@ test('D-2: a responder is told when the answer is not wanted any more, in the wo
   expect(await asked).toMatch(/withdrawn by the server/);
 });
 
-test('D-7: where the client is asked itself, an event tells only of what nobody takes', () => {
+test('D-7: if the client is asked itself, events report only unclaimed questions', () => {
   const { router, ask, told } = setUp({ announce: 'unclaimed' });
   router.serverUsed('one');
   const leave = router.register('any', () => true);
@@ -230,7 +230,7 @@ test('D-7: where the client is asked itself, an event tells only of what nobody 
   expect(told.map(({ type }) => type)).toEqual(['elicitation_request', 'elicitation_expired']);
 });
 
-test('P-2: after a restart the same question is asked again under its key, and asked of nobody twice', async () => {
+test('P-2: after a restart a server that asks again under the same key gets the same question and its answer', async () => {
   const { router, create, store, ask, task } = setUp();
   const taskId = task();
   void ask({ taskId, key: 'size' });
@@ -251,7 +251,7 @@ test('P-2: after a restart the same question is asked again under its key, and a
   expect(store.all('question')).toEqual([]);
 });
 
-test('P-2: asked again while its answer is being stored, the server gets that answer', async () => {
+test('P-2: if a server asks again while the answer is being stored, it gets that answer', async () => {
   const { router, create, store, ask, task } = setUp();
   const taskId = task();
   void ask({ taskId, key: 'size' });
@@ -267,7 +267,7 @@ test('P-2: asked again while its answer is being stored, the server gets that an
   expect(await again).toEqual(ANSWER);
 });
 
-test('P-2: what the next run cannot go on with is over, and its event says why', () => {
+test('P-2: a question that cannot continue after a restart ends, and its event has the reason', () => {
   const { router, create, store, ask, task, told } = setUp();
   void ask({ taskId: task(), key: 'size' });
   const restarted = create();
@@ -277,7 +277,7 @@ test('P-2: what the next run cannot go on with is over, and its event says why',
   expect(router.size).toBe(1);
 });
 
-test('P-2, T-3: after a restart, no task waits for a question that is over', () => {
+test('P-2, T-3: after a restart no task waits for an ended question', () => {
   const { create, store, tasks, task } = setUp();
   const [first, second] = [task(), task()];
   const calls = [
@@ -304,14 +304,14 @@ test('P-2, T-3: after a restart, no task waits for a question that is over', () 
   }
 });
 
-test('P-2, H-3: after a restart, the end of a question that was hidden is not announced', () => {
+test('P-2, H-3: after a restart the end of a hidden question is not announced', () => {
   const { create, store, ask, told } = setUp();
   void ask();
   create().restore(store.all('question'), () => false, { announced: true });
   expect(told).toEqual([]);
 });
 
-test('D-4: a request that hosts a question passes it on to another one when it ends', () => {
+test('D-4: when the request that hosts a question ends, another request hosts it', () => {
   const { router, ask } = setUp({ needsHost: () => true });
   const remove = router.addHost({ id: 'read', server: 'one', tellsRoots: false });
   void ask();
@@ -322,7 +322,7 @@ test('D-4: a request that hosts a question passes it on to another one when it e
   expect(router.of({ callId: 'other' })).toHaveLength(1);
 });
 
-test('X-3: too many, too large and too much are refused, and what is over gives its room back', async () => {
+test('X-3: questions beyond the limits of size, number and memory are refused, and ended questions free memory', async () => {
   const budget = new Budget(200, 'limits.sessionBytes');
   const { router, ask, task } = setUp({ budget, questionBytes: 100 });
   const taskId = task();
@@ -335,7 +335,7 @@ test('X-3: too many, too large and too much are refused, and what is over gives 
   expect(budget.left).toBe(200);
 });
 
-test('X-3: a router that is closed leaves no timer behind', () => {
+test('X-3: a closed router leaves no timers', () => {
   const { router, clock, ask } = setUp();
   void ask();
   router.close('the client left', () => false);
@@ -343,7 +343,7 @@ test('X-3: a router that is closed leaves no timer behind', () => {
   expect(router.size).toBe(0);
 });
 
-test('D-7: it says when the first question is there, and when the last one is gone', async () => {
+test('D-7: the router reports when the first question opens and when the last one ends', async () => {
   const heard: boolean[] = [];
   const { router, ask, task } = setUp({ onOccupied: (occupied) => void heard.push(occupied) });
   const first = ask({ taskId: task() });

@@ -63,7 +63,7 @@ describe('which rule matches', () => {
     },
   );
 
-  test('G-3: the first that matches decides, and its use is logged under its name or number', () => {
+  test('G-3: the first matching rule decides, and the log names it by name or index', () => {
     const rules: StandingRule[] = [{ ...YES, server: 'mail' }, { name: 'no', server: 'files', action: 'decline' }, YES];
     const { answer, rule, lines } = ask(rules, question());
     expect([answer, rule]).toEqual([{ action: 'decline' }, 'no']);
@@ -72,13 +72,13 @@ describe('which rule matches', () => {
     expect(ask(rules, question({ server: 'other' })).rule).toBe('answers[2]');
   });
 
-  test('G-3: without rules there is nothing to look at', () => {
+  test('G-3: without rules there is no responder', () => {
     expect(standingAnswers([], { dryRun: false, log: createLog('silent') })).toBeUndefined();
   });
 });
 
-describe('what no rule answers', () => {
-  test('G-3: a link', () => {
+describe('questions that no rule answers', () => {
+  test('G-3: a URL elicitation', () => {
     const { answer, lines } = ask([YES, { action: 'decline' }], question({ mode: 'url' }));
     expect([answer, lines]).toEqual([undefined, []]);
   });
@@ -102,14 +102,14 @@ describe('what no rule answers', () => {
   test.each([
     [{ keepPassword: { type: 'boolean' } }],
     [{ spinner: { type: 'string' }, opinion: { type: 'string' }, tokenizer: { type: 'string' } }],
-  ])('G-3: other fields are none: %j', (properties) => {
+  ])('G-3: a form without secrets is answered: %j', (properties) => {
     const requestedSchema = form(properties);
     expect(ask({ server: '*', action: 'decline' }, question({ requestedSchema })).answer).toEqual({
       action: 'decline',
     });
   });
 
-  test('G-3: one whose form the content does not fit, and the log says why; later rules do not get it', () => {
+  test('G-3: a form that the content of the rule does not match, with a log line; later rules are not tried', () => {
     const requestedSchema = form({ ok: { type: 'string', enum: ['yes', 'no'] } });
     const { answer, lines } = ask([YES, { action: 'decline' }], question({ requestedSchema }));
     expect(answer).toBeUndefined();
@@ -121,7 +121,7 @@ describe('what no rule answers', () => {
     ]);
   });
 
-  test('G-3: any, in a dry run, which tells what would have been answered', () => {
+  test('G-3: any question in a dry run, which logs the answer', () => {
     const { answer, lines } = ask(YES, question(), true);
     expect(answer).toBeUndefined();
     const wouldAnswer = { action: 'accept', content: { ok: true } };
@@ -149,7 +149,7 @@ function asksFirst({ backends }: Core, params: Record<string, unknown> = PARAMS)
 const callWork = async (session: Session, tool = 'work') =>
   session.calls.execute(session.connection('one'), { server: 'one', tool, args: {}, timeoutMs: 1000 }, SILENT);
 
-test('G-3: a call whose question a rule answers is answered as if it had not asked, and the history tells', async () => {
+test('G-3: a call whose question a rule answers returns its result, and the history names the rule', async () => {
   const core = await hub();
   const { session, database, gateway } = core;
   asksFirst(core);
@@ -170,7 +170,7 @@ test('G-3: a call whose question a rule answers is answered as if it had not ask
   expect([...database.rowsOf(session.id).question.keys()]).toEqual([]);
 });
 
-test('G-3: a task does not stop to wait for what a rule answers', async () => {
+test('G-3: a task does not wait for a question that a rule answers', async () => {
   const core = await hub();
   const { session, backends } = core;
   const states: unknown[] = [];
@@ -194,7 +194,7 @@ test.each([
   await session.interactions.answer(open?.id ?? '', 'elicitation', { action: 'cancel' });
 });
 
-test('G-3: a rule for a tool leaves questions alone that another call may have asked', async () => {
+test('G-3: a rule for a tool does not answer a question that another call may have asked', async () => {
   const core = await hub();
   const { session, backends } = core;
   void callWork(session);
@@ -207,7 +207,7 @@ test('G-3: a rule for a tool leaves questions alone that another call may have a
   expect(session.interactions.list('elicitation')).toHaveLength(1);
 });
 
-test('G-3: a question that may concern another client is left to it', async () => {
+test('G-3: a question that may belong to another client is not answered until the client uses the server', async () => {
   const core = await hub({ answers: [{ server: 'one', ...YES }] });
   const { session, backends } = core;
   await session.connection('one').ready();
@@ -219,14 +219,14 @@ test('G-3: a question that may concern another client is left to it', async () =
   expect(session.interactions.list('elicitation')).toHaveLength(1);
 });
 
-test('G-3: in a group, the message is matched as the server wrote it', async () => {
+test('G-3: in a group, rules match the message as the server wrote it', async () => {
   const core = await startCore({ settings: { answers: [{ message: 'Overwrite *', ...YES }] } });
   const session = await core.gateway.open('local', { view: groupView('all'), owner: { kind: 'connection' } });
   asksFirst(core);
   expect(await callWork(session)).toMatchObject({ kind: 'result' });
 });
 
-test('G-3: after a restart, rules that came meanwhile answer what is open', async () => {
+test('G-3: after a restart new rules answer questions that are still open', async () => {
   const first = await startCore();
   const owner = { kind: 'connection' } as const;
   const session = await first.gateway.open('local', { id: 's', view: directView('one'), owner });

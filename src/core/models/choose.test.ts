@@ -39,7 +39,7 @@ test.each([
   expect(choose(TWO, params)).toBe(chosen);
 });
 
-test('G-4: those that are asked when the best one fails are in the same order: hints, then priorities', () => {
+test('G-4: fallback models are ordered by hints, then by priorities', () => {
   const models = fileSchema.parse({
     meanwhile: {
       models: Object.fromEntries(
@@ -57,7 +57,7 @@ test('G-4: those that are asked when the best one fails are in the same order: h
   );
 });
 
-test('G-4: a model serves only whom it is for', () => {
+test('G-4: a model serves only its principals and servers', () => {
   const models = { one: { principals: ['bob'] }, two: { servers: ['mail', 'fi*'] } };
   expect(choose(models)).toBe('two');
   expect(choose(models, {}, { principal: 'bob' })).toBe('one');
@@ -67,7 +67,7 @@ test('G-4: a model serves only whom it is for', () => {
   expect(choose({ one: {} }, {}, { configured: false })).toBeUndefined();
 });
 
-test('G-4: audio goes only where it can', () => {
+test('G-4: audio goes only to models that accept it', () => {
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'Listen' }, { type: 'audio' }] }];
   const models = { claude: { api: 'anthropic' }, gpt: {} };
   expect(choose(models, { messages })).toBe('gpt');

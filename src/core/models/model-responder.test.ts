@@ -80,7 +80,7 @@ const samplings = (session: Session) => session.interactions.list('sampling');
 const firstOf = (session: Session, kind: 'elicitation' | 'sampling'): string =>
   session.interactions.list(kind)[0]?.id ?? '';
 
-test('G-4: a model answers what the client cannot be asked; the call goes on, and the history names the model', async () => {
+test('G-4: a model answers if the client cannot, the call continues, and the history names the model', async () => {
   const core = await stage();
   const { session, models } = core;
   const replied = callWork(session);
@@ -97,7 +97,7 @@ test('G-4: a model answers what the client cannot be asked; the call goes on, an
   expect(session.events.take().events.map(({ type }) => type)).toEqual(['server_connected']);
 });
 
-test('G-4: a call that takes longer becomes a task as usual, which does not wait for a person', async () => {
+test('G-4: a longer call becomes a task as usual, with the status working', async () => {
   const { session, models, clock } = await stage();
   const replied = callWork(session);
   const { reply } = await models.next();
@@ -109,7 +109,7 @@ test('G-4: a call that takes longer becomes a task as usual, which does not wait
 });
 
 describe('who is asked instead of a model', () => {
-  test('G-4: the client of the call, if it can be asked', async () => {
+  test('G-4: the client of the call, if it can answer', async () => {
     const { session, models } = await stage();
     const offered: string[] = [];
     const caller: Caller = { ...SILENT, effectOf: () => 'ask', responder: ({ id }) => offered.push(id) > 0 };
@@ -125,21 +125,18 @@ describe('who is asked instead of a model', () => {
     [{ sampling: {} }, { tools: [{ name: 'get' }] }, 1],
     [{ sampling: { tools: {} } }, { tools: [{ name: 'get' }] }, 0],
     [{ elicitation: {} }, {}, 1],
-  ])(
-    'G-4: a client that declared %j and is asked with %j: %d requests to models',
-    async (capabilities, more, count) => {
-      const { gateway, backends, models } = await stage();
-      const session = await directSession(gateway, 'one', { ...LEGACY_CLIENT, capabilities });
-      backends.tools['work'] = (call) => void call.ask({ ...PROMPT, ...more }, { kind: 'sampling' }).catch(() => {});
-      void callWork(session);
-      await turn();
-      await turn();
-      expect(models.asked).toHaveLength(count);
-      expect(samplings(session)).toHaveLength(1 - count);
-    },
-  );
+  ])('G-4: a client that declared %j gets the request %j: %d requests to models', async (capabilities, more, count) => {
+    const { gateway, backends, models } = await stage();
+    const session = await directSession(gateway, 'one', { ...LEGACY_CLIENT, capabilities });
+    backends.tools['work'] = (call) => void call.ask({ ...PROMPT, ...more }, { kind: 'sampling' }).catch(() => {});
+    void callWork(session);
+    await turn();
+    await turn();
+    expect(models.asked).toHaveLength(count);
+    expect(samplings(session)).toHaveLength(1 - count);
+  });
 
-  test('G-4: people, where no model serves the server', async () => {
+  test('G-4: people, if no model serves the server', async () => {
     const { session, models } = await stage({ servers: ['other'] });
     expect(await callWork(session)).toMatchObject({ kind: 'task', because: 'question' });
     expect(samplings(session)).toHaveLength(1);
@@ -147,7 +144,7 @@ describe('who is asked instead of a model', () => {
   });
 });
 
-test('G-4: a person who answers first stops the model', async () => {
+test('G-4: a person who answers first cancels the request to the model', async () => {
   const core = await stage();
   const { session, models } = core;
   const replied = callWork(session);
@@ -163,7 +160,7 @@ test('G-4: a person who answers first stops the model', async () => {
 test.each([
   ['fails', (asked: Asked) => asked.fail(new Error('HTTP 500')), 'HTTP 500'],
   ['answers nonsense', (asked: Asked) => asked.reply(1, { role: 'robot' }), "'role' must be assistant or user"],
-])('G-4: a model that %s leaves the question to people, with the reason', async (_what, end, reason) => {
+])('G-4: if a model %s, people get the question with the reason', async (_what, end, reason) => {
   const core = await stage();
   const { session, models } = core;
   const replied = callWork(session);
@@ -187,7 +184,7 @@ describe('several models', () => {
     return stage(more['fast'], { settings: { models: { ...models, fast: { ...FAST, ...more['fast'] } } } });
   };
 
-  test('G-4: one that fails or answers nonsense hands on to the next that fits', async () => {
+  test('G-4: if a model fails or answers nonsense, the next model is asked', async () => {
     const core = await three();
     const { session, models } = core;
     const replied = callWork(session);
@@ -208,7 +205,7 @@ describe('several models', () => {
     ]);
   });
 
-  test('G-4: people are asked when all have failed, and are told what was wrong with each', async () => {
+  test('G-4: people are asked when all models have failed, with the reason of each failure', async () => {
     const core = await three({ next: { servers: ['other'] } });
     const { session, models } = core;
     const replied = callWork(session);
@@ -224,7 +221,7 @@ describe('several models', () => {
     ]);
   });
 
-  test('G-4: one whose budget is used up is passed over, and each keeps to its own', async () => {
+  test('G-4: a model without remaining budget is skipped, and each model has its own budget', async () => {
     const core = await three({ fast: { budget: { callsPerDay: 1 } }, next: { budget: { callsPerDay: 1 } } });
     const { session, models } = core;
     for (const [count, model] of ['fast', 'next', 'last'].entries()) {
@@ -236,7 +233,7 @@ describe('several models', () => {
     }
   });
 
-  test('G-4: a person who does not decide on a prompt keeps it from the other models', async () => {
+  test('G-4: a dismissed review form keeps the prompt from the other models', async () => {
     const core = await three({ fast: { review: true } });
     const { session, models } = core;
     await callWork(session);
@@ -246,7 +243,7 @@ describe('several models', () => {
     expect(models.asked).toEqual([]);
   });
 
-  test('G-4: a person who answers while one model has failed stops the others', async () => {
+  test('G-4: an answer of a person while another model is asked cancels that request', async () => {
     const core = await three();
     const { session, models } = core;
     const replied = callWork(session);
@@ -261,7 +258,7 @@ describe('several models', () => {
   });
 });
 
-test('G-4: where nobody else could answer, the server is told so', async () => {
+test('G-4: if nobody else can answer, the server gets an error', async () => {
   const { gateway, models } = await stage();
   const session = await directSession(gateway);
   session.interactions.register('any', ({ id }) => {
@@ -273,7 +270,7 @@ test('G-4: where nobody else could answer, the server is told so', async () => {
   expect(await replied).toMatchObject({ kind: 'failed', error: { message: expect.stringContaining('nobody') } });
 });
 
-test('G-4: a question that its server withdraws stops the model', async () => {
+test('G-4: a question that ends with its call cancels the request to the model', async () => {
   const { session, models, backends } = await stage();
   const replied = callWork(session);
   const { signal } = await models.next();
@@ -282,7 +279,7 @@ test('G-4: a question that its server withdraws stops the model', async () => {
   expect(signal.aborted).toBe(true);
 });
 
-test('G-4: the longest answer is the shorter of the two limits', async () => {
+test('G-4: maxTokens is the lower of the two limits', async () => {
   const { session, models } = await stage({ maxTokens: 30 });
   void callWork(session);
   const { params, reply } = await models.next();
@@ -291,7 +288,7 @@ test('G-4: the longest answer is the shorter of the two limits', async () => {
 });
 
 test.each([-1, 0, 0.5, -1e12])(
-  'G-4: a server that asks for %d tokens gets no budget for nothing',
+  'G-4: a server that asks for %d tokens does not bypass the budget',
   async (maxTokens) => {
     const core = await stage({ budget: { tokensPerDay: 60 }, maxTokens: 50 });
     core.backends.tools['work'] = (call) => void call.ask({ ...PROMPT, maxTokens }, { kind: 'sampling' });
@@ -311,7 +308,7 @@ describe('the budget', () => {
     expect(String(failed?.data?.['error'])).toContain(`${USED_UP}${limit})`);
   }
 
-  test('G-4: of calls holds for each server and day, also after a restart', async () => {
+  test('G-4: of calls applies per server and day, also after a restart', async () => {
     const budget = { callsPerDay: 2 };
     const first = await stage({ budget });
     for (const count of [1, 2]) {
@@ -336,7 +333,7 @@ describe('the budget', () => {
     (await models.next(2)).reply();
   });
 
-  test('G-4: of tokens counts what was used, and what may be used at the same time', async () => {
+  test('G-4: of tokens counts used tokens and tokens that open requests may use', async () => {
     const core = await stage({ budget: { tokensPerDay: 100 }, maxTokens: 50 });
     const { session, models } = core;
     void callWork(session);
@@ -354,7 +351,7 @@ describe('the budget', () => {
     await refused(core, 'tokensPerDay = 100');
   });
 
-  test('G-4: a request that may have arrived counts as if it had used all', async () => {
+  test('G-4: charges all tokens for a request that may have arrived', async () => {
     const core = await stage({ budget: { tokensPerDay: 60 }, maxTokens: 50 });
     const replied = callWork(core.session);
     (await core.models.next()).fail(new Error('no answer within 60000 ms'));
@@ -368,7 +365,7 @@ describe('review', () => {
   const decide = async (session: Session, answer: Record<string, unknown>) =>
     session.interactions.answer(firstOf(session, 'elicitation'), 'elicitation', answer, 'console');
 
-  test('G-4: a person sees the prompt before it is sent, and no rule decides', async () => {
+  test('G-4: a person reviews the prompt before it is sent, and no rule decides the review', async () => {
     const answers = [{ server: '*', action: 'accept', content: { decision: 'send' } }];
     const core = await stage({ review: true }, { settings: { answers } });
     const { session, models } = core;
@@ -409,7 +406,7 @@ describe('review', () => {
     },
   );
 
-  test('G-4: a form that is dismissed decides nothing; people may still answer', async () => {
+  test('G-4: a dismissed form decides nothing, and people may still answer', async () => {
     const { session, models } = await stage({ review: true });
     await callWork(session);
     await decide(session, { action: 'cancel' });
@@ -417,7 +414,7 @@ describe('review', () => {
     expect(models.asked).toEqual([]);
   });
 
-  test('G-4: both end with the call, and with the time to answer', async () => {
+  test('G-4: the review and the question end when the time to answer is over', async () => {
     const { session, clock, models } = await stage({ review: true });
     await callWork(session);
     clock.advance(600_000);
@@ -426,7 +423,7 @@ describe('review', () => {
     expect(models.asked).toEqual([]);
   });
 
-  test('G-4: prompts are shown in words, and not longer than a person reads', () => {
+  test('G-4: prompts are shown as text, and long texts are shortened', () => {
     const content = [
       { type: 'image', mimeType: 'image/png', data: 'AAAA' },
       { type: 'tool_use', name: 'get', input: { id: 1 } },
@@ -440,7 +437,7 @@ describe('review', () => {
     expect(promptText(long)).toMatch(/x… \(5006 more characters\)$/);
   });
 
-  test('G-4: nothing that is sent is hidden from the person, not even behind a long text', () => {
+  test('G-4: the review shows every part of the prompt, even after a long text', () => {
     const text = promptText({
       messages: [
         { role: 'user', content: { type: 'text', text: 'x'.repeat(9000) } },
@@ -491,7 +488,7 @@ describe('a restart', () => {
   const askAgain = async ({ backends }: Core) =>
     backends.last.last.ask(PROMPT, { kind: 'sampling', key: 'k', detached: true });
 
-  test('G-4: while a model is at work: the next gateway asks it again', async () => {
+  test('G-4: while a model is asked: the next gateway asks it again', async () => {
     const { database, clock } = await stoppedWhileAsked();
     const next = await stage({}, { database, clock });
     await turn();

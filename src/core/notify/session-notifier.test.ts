@@ -29,7 +29,7 @@ const ASKED: OpenInteraction = {
   status: 'open',
 };
 
-test('N-1: people are told of questions for people, with the tool of the call or task that asks', () => {
+test('N-1: people are notified of questions for people, with the tool of the call or task that asks', () => {
   const { notifier, open } = recording();
   const call = { request: { tool: 'pay', args: { amount: 5 } } } as unknown as LiveCall;
   const task = { tool: 'refund', args: {} } as unknown as Task;
@@ -68,7 +68,7 @@ function ending(store: Pick<SessionStore, 'settled' | 'recorded' | 'isLost'>) {
   return { told, clock };
 }
 
-test('N-3: the end of a task is told once it is stored, and not by a gateway that has lost the session', async () => {
+test('N-3: the end of a task is notified after it is stored, and not by a gateway that has lost the session', async () => {
   const [kept, lost] = [new MemoryStore(), new MemoryStore()];
   const [keeping, losing] = [kept.shared(), lost.shared()];
   const [first, second] = [ending(kept), ending(lost)];
@@ -83,7 +83,7 @@ test('N-3: the end of a task is told once it is stored, and not by a gateway tha
   expect(told).toEqual([]);
 });
 
-test('N-3: the end of a task is told when a store that failed has it, but not without end', async () => {
+test('N-3: the end of a task is notified after the store recovers, with a limited number of retries', async () => {
   let failures = 3;
   const settled = async (): Promise<void> => {
     failures -= 1;
@@ -108,7 +108,7 @@ test('N-3: the end of a task is told when a store that failed has it, but not wi
   expect([never.told, never.clock.armed]).toEqual([[], 0]);
 });
 
-test('N-4: a call with a webhook is refused by a gateway that notifies nobody', async () => {
+test('N-4: a call with a webhook is refused if the gateway has no task webhooks', async () => {
   const { gateway } = await startCore();
   const session = await hubSession(gateway);
   const meta = { 'meanwhile/webhook': 'https://ci.test/' };

@@ -5,7 +5,7 @@ import { decisionIn, approvalHash, questionAbout, readPoint, resumePoint } from 
 
 const CALL = { server: 'files', tool: 'delete', args: { path: '/tmp/a', options: { force: true, depth: [1, 2] } } };
 
-test('G-2: the order of keys does not change what is approved; everything else does', () => {
+test('G-2: the approval hash ignores the order of keys and depends on everything else', () => {
   const same = { ...CALL, args: { options: { depth: [1, 2], force: true }, path: '/tmp/a' } };
   expect(approvalHash(same)).toBe(approvalHash(CALL));
   const others = [
@@ -25,7 +25,7 @@ test('G-2: the order of keys does not change what is approved; everything else d
   expect(new Set([CALL, ...others].map(approvalHash)).size).toBe(others.length + 1);
 });
 
-test('G-1: the question shows the arguments, shortened, and offers to remember only where the rule allows it', () => {
+test('G-1: the question shows shortened arguments, and offers to remember only if the rule allows it', () => {
   const approval = { tool: 'delete', argumentsHash: 'h' };
   const { message, requestedSchema, _meta } = questionAbout(CALL, approval, { message: 'Careful.', remember: true });
   expect(message).toContain('Allow delete on files?\nCareful.\nArguments: {\n  "path": "/tmp/a"');
@@ -47,7 +47,7 @@ test('G-1: the question shows the arguments, shortened, and offers to remember o
   expect(short.requestedSchema.properties.decision.enum).toEqual(['allow', 'deny']);
 });
 
-test('G-2: only an accepted form that says so allows a call', () => {
+test('G-2: only an accepted form with the decision allow or always allows a call', () => {
   expect(decisionIn({ action: 'accept', content: { decision: 'allow' } })).toBe('allow');
   expect(decisionIn({ action: 'accept', content: { decision: 'always' } })).toBe('always');
   expect(decisionIn({ action: 'accept', content: { decision: 'deny' } })).toBe('deny');
@@ -57,7 +57,7 @@ test('G-2: only an accepted form that says so allows a call', () => {
   expect(decisionIn({ action: 'cancel' })).toBe('cancelled');
 });
 
-test('G-2: what is stored of a call that waits is read again, and refused if it has another shape', () => {
+test('G-2: the stored data of a waiting call can be read again, and malformed data is refused', () => {
   const rule = { then: 'ask', message: 'm', remember: true, timeoutMs: 5 } as const;
   const request = { ...CALL, timeoutMs: 1, bare: true, meta: { a: 1 }, more: { x: 2 } };
   const stored = JSON.parse(JSON.stringify(resumePoint('h', rule, request))) as ReturnType<typeof resumePoint>;
@@ -67,7 +67,7 @@ test('G-2: what is stored of a call that waits is read again, and refused if it 
   expect(() => readPoint({ version: 1, approval: {} })).toThrow('cannot be read');
 });
 
-test('G-2: a long argument does not push another one out of sight, and none that looks secret is in the message', () => {
+test('G-2: a long argument does not hide other arguments, and the message hides secrets', () => {
   const args = { note: 'x'.repeat(9000), path: '/etc/passwd', password: 'hunter2' };
   const { message, _meta } = questionAbout({ ...CALL, args }, { tool: 'delete', argumentsHash: 'h' }, {});
   expect(message).toContain('"path": "/etc/passwd"');

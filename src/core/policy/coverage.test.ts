@@ -12,12 +12,12 @@ describe('rules that can never decide', () => {
       1,
     ) === 0;
 
-  test('G-1: after one that matches every call', () => {
+  test('G-1: a rule after one that matches every call', () => {
     expect(coveredBy([{ tool: 'a', then: 'ask' }, { then: 'allow' }, { server: 'x', then: 'deny' }], 2)).toBe(1);
     expect(coveredBy([{ then: 'allow' }], 0)).toBe(-1);
   });
 
-  test('G-1: after one whose conditions all follow from theirs', () => {
+  test('G-1: a rule after one whose conditions its own conditions imply', () => {
     expect(covers({ tool: 'delete_*' }, { tool: 'delete_file', server: 'x' })).toBe(true);
     expect(covers({ tool: 'delete_file' }, { tool: 'delete_*' })).toBe(false);
     expect(covers({ server: '*' }, {})).toBe(true);
@@ -33,7 +33,7 @@ describe('rules that can never decide', () => {
     expect(covers({ principal: 'ada' }, { principal: 'eve' })).toBe(false);
   });
 
-  test('G-1: but not after an allow that needs all items, where one is enough', () => {
+  test('G-1: a rule after an allow that needs all items can decide', () => {
     const args = { 'paths.*': '/tmp/*' };
     expect(
       coveredBy(

@@ -33,7 +33,7 @@ function refusalIn(reply: CallReply): string {
   return (reply.result['content'] as { text: string }[])[0]?.text ?? '';
 }
 
-test('G-2, G-3: a standing answer approves nothing', async () => {
+test('G-2, G-3: a standing answer does not approve a call', async () => {
   const core = await underRules([ASK], { answers: [{ action: 'accept', content: { decision: 'allow' } }] });
   const session = await hubSession(core.gateway);
   const reply = call(session);
@@ -44,7 +44,7 @@ test('G-2, G-3: a standing answer approves nothing', async () => {
 });
 
 describe('allow and deny', () => {
-  test('G-1: what no rule matches, and what one allows, is sent as it is', async () => {
+  test('G-1: a call that no rule matches or that a rule allows is sent unchanged', async () => {
     const core = await underRules([{ tool: 'read', then: 'allow' }, ASK]);
     core.backends.tools['read'] = core.backends.tools['other'] = (made) => made.answer('done');
     const session = await hubSession(core.gateway);
@@ -53,7 +53,7 @@ describe('allow and deny', () => {
     expect(core.backends.last.requests).toEqual([]);
   });
 
-  test('G-1: a call that a rule denies is not sent, and its result says why', async () => {
+  test('G-1: a call that a rule denies is not sent, and its result has the reason', async () => {
     const core = await underRules([{ tool: 'delete', then: 'deny', message: 'Never on Fridays.' }]);
     const session = await hubSession(core.gateway);
     const text = refusalIn(await call(session));
@@ -63,7 +63,7 @@ describe('allow and deny', () => {
     expect(session.calls.size).toBe(0);
   });
 
-  test('G-1: a task that a rule denies ends with that result', async () => {
+  test('G-1: a task that a rule denies ends with the refusal as its result', async () => {
     const core = await underRules([{ then: 'deny' }]);
     const session = await hubSession(core.gateway);
     const reply = await call(session, { asTask: true });
@@ -73,7 +73,7 @@ describe('allow and deny', () => {
     expect(received(core)).toEqual([]);
   });
 
-  test('G-1: a call that is not well-formed cannot pass as another request', async () => {
+  test('G-1: with rules, a malformed tools/call cannot be relayed as another request', async () => {
     const core = await underRules([ASK]);
     const session = await directSession(core.gateway);
     const request = {
@@ -94,7 +94,7 @@ describe('annotations', () => {
   const DESTRUCTIVE: Rule[] = [{ annotations: { destructiveHint: true }, then: 'deny' }];
   const TOOLS = [{ name: 'read', annotations: { readOnlyHint: true } }, { name: 'delete' }];
 
-  test('G-1: the list of tools is read when a rule first needs it, and again after it has changed', async () => {
+  test('G-1: the tool list is read when a rule first needs it, and again after it has changed', async () => {
     const core = await underRules(DESTRUCTIVE);
     let tools: Record<string, unknown>[] = TOOLS;
     core.backends.methods['tools/list'] = () => ({ tools });
@@ -111,7 +111,7 @@ describe('annotations', () => {
     expect(received(core)).toHaveLength(2);
   });
 
-  test('G-1: a list that changes while it is read does not decide', async () => {
+  test('G-1: a tool list that changes while it is read is read again before the rule decides', async () => {
     const core = await underRules(DESTRUCTIVE);
     const reads: ((tools: object[]) => void)[] = [];
     core.backends.methods['tools/list'] = async () =>
@@ -131,7 +131,7 @@ describe('annotations', () => {
     expect(received(core)).toEqual([]);
   });
 
-  test('G-1: a server that changes its list all the time gets no call that depends on it', async () => {
+  test('G-1: a call that needs annotations fails if the server keeps changing its tool list', async () => {
     const core = await underRules(DESTRUCTIVE);
     core.backends.methods['tools/list'] = () => {
       core.backends.last.say('notifications/tools/list_changed', undefined);
@@ -143,7 +143,7 @@ describe('annotations', () => {
     expect(received(core)).toEqual([]);
   });
 
-  test('G-1: without the list, the call is not made', async () => {
+  test('G-1: a call that needs annotations fails if the tool list cannot be read', async () => {
     const core = await underRules(DESTRUCTIVE);
     core.backends.unreachable = 'nobody listens';
     const session = await hubSession(core.gateway);
@@ -154,7 +154,7 @@ describe('annotations', () => {
 });
 
 describe('a call that needs approval', () => {
-  test('G-1, G-2: is a question with its arguments before it is sent; allowed, it is sent once', async () => {
+  test('G-1, G-2: asks a question with its arguments before it is sent, and is sent once when it is allowed', async () => {
     const core = await underRules([{ ...ASK, message: 'This cannot be undone.' }]);
     const session = await hubSession(core.gateway);
     const reply = call(session);
@@ -180,7 +180,7 @@ describe('a call that needs approval', () => {
     [DENY, 'denied it'],
     [{ action: 'decline' }, 'denied it'],
     [{ action: 'cancel' }, 'dismissed without a decision'],
-  ])('G-2: answered with %j it is not sent', async (given, words) => {
+  ])('G-2: is not sent if the answer is %j', async (given, words) => {
     const core = await underRules([ASK]);
     const session = await hubSession(core.gateway);
     const reply = call(session);
@@ -193,7 +193,7 @@ describe('a call that needs approval', () => {
     expect(core.database.rowsOf(session.id).question.size).toBe(0);
   });
 
-  test('G-2: without an answer in time it is not sent, and an answer comes too late', async () => {
+  test('G-2: is not sent without an answer in time, and a late answer is refused', async () => {
     const core = await underRules([{ ...ASK, timeoutMs: 120_000 }]);
     const session = await hubSession(core.gateway);
     const reply = call(session);
@@ -207,7 +207,7 @@ describe('a call that needs approval', () => {
     expect(core.database.rowsOf(session.id).question.size).toBe(0);
   });
 
-  test('G-2: a client that refuses to ask does not let it through', async () => {
+  test('G-2: is not sent if the client refuses the question', async () => {
     const core = await underRules([ASK]);
     const session = await hubSession(core.gateway);
     const reply = call(session);
@@ -217,7 +217,7 @@ describe('a call that needs approval', () => {
     expect(received(core)).toEqual([]);
   });
 
-  test('G-2: an approval is for these arguments: another call waits for its own', async () => {
+  test('G-2: is approved for its own arguments only, so another call asks again', async () => {
     const core = await underRules([ASK]);
     const session = await hubSession(core.gateway);
     void call(session);
@@ -232,7 +232,7 @@ describe('a call that needs approval', () => {
     expect(session.interactions.size).toBe(1);
   });
 
-  test('G-2: “always” holds for this tool and this session, where the rule allows it', async () => {
+  test('G-2: sets “always” for the tool and the session, if the rule allows it', async () => {
     const never: Rule = { tool: 'delete', args: { path: '/etc/*' }, then: 'ask' };
     const core = await underRules([never, ASK, { tool: 'drop', then: 'ask', remember: true }]);
     const session = await hubSession(core.gateway);
@@ -259,7 +259,7 @@ describe('a call that needs approval', () => {
     expect(session.record.remembered).toBeUndefined();
   });
 
-  test('G-2: a model cannot approve with the tools of the hub what a person has to approve', async () => {
+  test('G-2: cannot be approved with the hub tools if a person has to approve it', async () => {
     const core = await underRules([{ tool: 'delete', then: 'ask', approver: 'person' }]);
     const session = await hubSession(core.gateway);
     void call(session);
@@ -271,7 +271,7 @@ describe('a call that needs approval', () => {
     expect(received(core)).toHaveLength(1);
   });
 
-  test('G-2: a model cannot allow a tool for the rest of the session', async () => {
+  test('G-2: cannot be set to “always” by a model', async () => {
     const core = await underRules([ASK]);
     const session = await hubSession(core.gateway);
     void call(session);
@@ -284,7 +284,7 @@ describe('a call that needs approval', () => {
     expect(received(core)).toHaveLength(1);
   });
 
-  test('G-2: an answer after the time is over counts for nothing, even if no timer has rung', async () => {
+  test('G-2: is not sent after an answer past the deadline, even if the timer has not fired', async () => {
     const core = await underRules([{ ...ASK, timeoutMs: 1000 }]);
     const session = await hubSession(core.gateway);
     const reply = call(session);
@@ -295,7 +295,7 @@ describe('a call that needs approval', () => {
     expect(received(core)).toEqual([]);
   });
 
-  test('G-2: a cancelled call takes its question back', async () => {
+  test('G-2: withdraws its question when it is cancelled', async () => {
     const core = await underRules([ASK]);
     const session = await hubSession(core.gateway);
     const reply = await call(session, { asTask: true });
@@ -308,7 +308,7 @@ describe('a call that needs approval', () => {
     expect(session.calls.size).toBe(0);
   });
 
-  test('G-2: a server that is lost meanwhile does not end the question', async () => {
+  test('G-2: keeps its question if the server is lost', async () => {
     const core = await underRules([ASK]);
     const session = await hubSession(core.gateway);
     await session.connection('one').ready();
@@ -322,7 +322,7 @@ describe('a call that needs approval', () => {
     expect(received(core)).toHaveLength(1);
   });
 
-  test('G-2: it is not sent if it cannot be stored that the approval is used', async () => {
+  test('G-2: is not sent if the use of the approval cannot be stored', async () => {
     const core = await underRules([ASK]);
     const session = await hubSession(core.gateway);
     await call(session, { asTask: true });
@@ -364,7 +364,7 @@ describe('after a restart', () => {
     return { core, session, taskId: reply.task.id };
   };
 
-  test('G-2: the question is open under the same id, and the approved call is sent once as it was made', async () => {
+  test('G-2: the question is open under the same ID, and the approved call is sent once and unchanged', async () => {
     const { core, session, taskId } = await start([ASK]);
     const { id } = await asked(session);
     const [next, restored] = await afterKill(core, session.id, { rules: [{ ...ASK, message: 'other words' }] });
@@ -398,7 +398,7 @@ describe('after a restart', () => {
     ]);
   });
 
-  test('G-2: what expired meanwhile has failed, and what is denied by now too', async () => {
+  test('G-2: a call whose question has expired or that a rule now denies fails', async () => {
     const { core, session, taskId } = await start([{ ...ASK, timeoutMs: 1000 }]);
     await asked(session);
     core.clock.skip(1000);
@@ -415,7 +415,7 @@ describe('after a restart', () => {
     expect(received(denying)).toEqual([]);
   });
 
-  test('G-2: an answer is not used for other arguments than those that it was given for', async () => {
+  test('G-2: an approval is not used if the arguments have changed', async () => {
     const { core, session, taskId } = await start([ASK]);
     const { id } = await asked(session);
     core.backends.gate = new Promise(() => {});
@@ -429,7 +429,7 @@ describe('after a restart', () => {
     expect(received(next)).toEqual([]);
   });
 
-  test('G-2: under stricter rules only a person may approve it, sooner, and not for later calls', async () => {
+  test('G-2: a stricter rule applies: only a person, an earlier deadline, and not for later calls', async () => {
     const { core, session, taskId } = await start([ASK]);
     const { id, expiresAt } = await asked(session);
     const rule: Rule = { tool: 'delete', then: 'ask', approver: 'person', timeoutMs: 60_000, message: 'Look twice.' };
@@ -447,7 +447,7 @@ describe('after a restart', () => {
     expect(received(next)).toEqual([]);
   });
 
-  test('G-2: a rule that allows it by now does not let it go: somebody was asked', async () => {
+  test('G-2: a rule that now allows the call does not replace the open question', async () => {
     for (const rules of [[{ ...ASK, then: 'allow' as const, remember: undefined }], [{ ...ASK, tool: 'other' }]]) {
       const { core, session } = await start([{ ...ASK, approver: 'person', timeoutMs: 60_000 }]);
       const { id, expiresAt } = await asked(session);
@@ -460,7 +460,7 @@ describe('after a restart', () => {
     }
   });
 
-  test('G-2: an answer of before does not count where a person has to decide by now', async () => {
+  test('G-2: an earlier answer with tools does not count if a rule now requires a person', async () => {
     const { core, session, taskId } = await start([ASK]);
     const { id } = await asked(session);
     core.backends.gate = new Promise(() => {});
@@ -474,7 +474,7 @@ describe('after a restart', () => {
     expect(next.database.rowsOf(session.id).question.size).toBe(0);
   });
 
-  describe('while the server cannot be reached, and so its annotations are not known', () => {
+  describe('while the server is unreachable and its annotations are unknown', () => {
     const rules: Rule[] = [{ annotations: { destructiveHint: true }, then: 'ask' }];
 
     async function unreachable(then: Rule[]): Promise<{ next: Core; restored: Session; taskId: string; id: string }> {
@@ -494,7 +494,7 @@ describe('after a restart', () => {
       return { next, restored: restored as Session, taskId: reply.kind === 'task' ? reply.task.id : '', id };
     }
 
-    test('G-2: the question waits, and the rules are applied before the approved call is sent', async () => {
+    test('G-2: the question stays open, and the rules apply before the approved call is sent', async () => {
       const { next, restored, id } = await unreachable(rules);
       expect((await asked(restored)).id).toBe(id);
       next.backends.methods['tools/list'] = () => ({ tools: [{ name: 'delete' }] });
@@ -506,7 +506,7 @@ describe('after a restart', () => {
     test.each([
       ['deny', { then: 'deny' as const }, 'denies this call'],
       ['want a person', { then: 'ask' as const, approver: 'person' as const }, 'requires a person'],
-    ])('G-2: it is not sent if they %s by now, or cannot be applied', async (_what, more, words) => {
+    ])('G-2: the call is not sent if the rules now %s, or cannot be applied', async (_what, more, words) => {
       const { next, restored, taskId, id } = await unreachable([{ ...rules[0], ...more }]);
       next.backends.methods['tools/list'] = () => ({ tools: [{ name: 'delete' }] });
       await answer(restored, id, ALLOW);
@@ -523,7 +523,7 @@ describe('after a restart', () => {
   test.each([
     ['the same', ONE, 0],
     ['another program', { url: 'http://elsewhere.test/' }, 1],
-  ])('G-2: “always” for a tool of a server: with %s under its name, %d questions', async (_what, config, questions) => {
+  ])('G-2: “always” for a tool of a server: with %s of that name, %d questions', async (_what, config, questions) => {
     const first = await underRules([ASK]);
     const session = await hubSession(first.gateway);
     void call(session);
@@ -545,7 +545,7 @@ describe('after a restart', () => {
     expect([restored.interactions.size, received(next).length]).toEqual([0, 2]);
   });
 
-  test('G-2: without rules, a call that waited is not sent', async () => {
+  test('G-2: a call that waited for approval is not sent if the config has no rules any more', async () => {
     const { core, session, taskId } = await start([ASK]);
     await asked(session);
     const [next, restored] = await afterKill(core, session.id, {});
@@ -554,7 +554,7 @@ describe('after a restart', () => {
     expect(received(next)).toEqual([]);
   });
 
-  test('G-2: a gateway that stops leaves the question to the next one, with what it remembers', async () => {
+  test('G-2: a gateway that stops leaves the question and the “always” decisions to the next one', async () => {
     const rules: Rule[] = [ASK, { tool: 'drop', then: 'ask' }];
     const first = await underRules(rules);
     const session = await hubSession(first.gateway);
@@ -578,7 +578,7 @@ describe('after a restart', () => {
   });
 });
 
-test('G-1: without rules there is nothing to pass', async () => {
+test('G-1: without rules a call passes without reading the tool list', async () => {
   const core = await startCore({ servers: { one: ONE } });
   core.backends.tools['delete'] = (made) => made.answer('gone');
   const session = await hubSession(core.gateway);

@@ -21,7 +21,7 @@ function refusal(work: () => unknown): GatewayError {
   throw new Error('it was not refused');
 }
 
-test('A-N: the window counts the last minute, and knows when there is room again', () => {
+test('A-N: the rate window counts the last minute, and knows when the next call is possible', () => {
   const window = new RateWindow();
   const start = 1_000_000_000;
   window.add(start);
@@ -36,7 +36,7 @@ test('A-N: the window counts the last minute, and knows when there is room again
   expect([window.sum(start + 80_000), window.sum(start)]).toEqual([1, 0]);
 });
 
-test('A-N: calls per minute are refused beyond the quota, with the time until the next one', () => {
+test('A-N: calls per minute above the quota are refused with the time until the next call', () => {
   const clock = new TestClock(60_000_000);
   const { of } = { of: quotas({ callsPerMinute: 2 }, clock) };
   const ada = of.of('ada');
@@ -55,7 +55,7 @@ test('A-N: calls per minute are refused beyond the quota, with the time until th
   ada.beginCall()();
 });
 
-test('A-N: what is open counts until it is given back, also if a session gives back everything', () => {
+test('A-N: open calls and tasks count until they are released, also when their session closes', () => {
   const ada = quotas({ openCalls: 1, tasks: 2, sessions: 1 }).of('ada');
   const end = ada.beginCall();
   expect(refusal(() => ada.beginCall()).details).toMatchObject({ quota: 'openCalls', limit: 1 });
@@ -71,7 +71,7 @@ test('A-N: what is open counts until it is given back, also if a session gives b
   ada.holder('questions').assertRoom();
 });
 
-test('A-N: what other gateways use counts, too', () => {
+test('A-N: usage of other gateways counts, too', () => {
   const clock = new TestClock();
   const [a, b] = [quotas({ openCalls: 2, callsPerMinute: 3, bytes: 100 }, clock), quotas({ openCalls: 2 }, clock)];
   const end = a.of('ada').beginCall();
@@ -93,7 +93,7 @@ test('A-N: what other gateways use counts, too', () => {
   expect(refusal(() => a.of('ada').assertBytes(20)).details).toMatchObject({ quota: 'bytes' });
 });
 
-test('A-N: overrides count for those they name, and what they leave out is as for everybody', () => {
+test('A-N: overrides apply to the principals they match, and unset limits use the defaults', () => {
   const all = quotas({
     openCalls: 1,
     tasks: 1,

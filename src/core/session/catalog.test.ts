@@ -22,7 +22,7 @@ function setUp({ tools = { listChanged: true }, bytes = Infinity }: { tools?: un
 
 const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
 
-test('H-8: a list is read through all its pages, without entries that no tool of the hub could name', async () => {
+test('H-8: a list is read with all its pages, without entries whose names are missing or too long', async () => {
   const { backends, catalog } = setUp();
   backends.methods['tools/list'] = ({ cursor }) =>
     cursor === undefined
@@ -31,13 +31,13 @@ test('H-8: a list is read through all its pages, without entries that no tool of
   expect(await catalog.list('tools')).toEqual([tool('a'), tool('b')]);
 });
 
-test('H-8: a list that the server does not offer is empty, and is not asked for', async () => {
+test('H-8: a list that the server does not offer is empty and is not requested', async () => {
   const { catalog, connection } = setUp();
   expect(await catalog.list('prompts')).toEqual([]);
   expect(connection.requests).toEqual([]);
 });
 
-test('B-3: a list is kept while the server promises to tell of changes, until it tells of one', async () => {
+test('B-3: a list is cached until list_changed if the server declares listChanged', async () => {
   const { catalog, reads, clock } = setUp();
   await Promise.all([catalog.list('tools'), catalog.list('tools')]);
   await catalog.list('tools');
@@ -51,14 +51,14 @@ test('B-3: a list is kept while the server promises to tell of changes, until it
   expect(clock.armed).toBe(0);
 });
 
-test('B-3: without that promise each reading asks the server', async () => {
+test('B-3: without listChanged each read requests the list', async () => {
   const { catalog, reads } = setUp({ tools: {} });
   await catalog.list('tools');
   await catalog.list('tools');
   expect(reads()).toBe(2);
 });
 
-test('X-3: a list is kept only if there is memory for it, which is given back', async () => {
+test('X-3: a list is cached only if there is memory for it, and clearing the cache frees the memory', async () => {
   const { catalog, reads, budget, backends } = setUp({ bytes: 100 });
   backends.methods['tools/list'] = () => ({ tools: [tool('x'.repeat(200))] });
   await catalog.list('tools');
@@ -74,7 +74,7 @@ test('X-3: a list is kept only if there is memory for it, which is given back', 
   expect(budget.used).toBe(0);
 });
 
-test('X-3, H-12: a server that does not answer in time is an error, which is not kept', async () => {
+test('X-3, H-12: a server that does not answer in time is an error, which is not cached', async () => {
   const { catalog, clock, backends, reads } = setUp();
   backends.methods['tools/list'] = () => new Promise(() => {});
   const reading = catalog.list('tools');
@@ -89,7 +89,7 @@ test('X-3, H-12: a server that does not answer in time is an error, which is not
   expect(reads()).toBe(2);
 });
 
-test('B-3: a refresh tells which lists could be read', async () => {
+test('B-3: a refresh reports which lists could be read', async () => {
   const { catalog, backends } = setUp();
   backends.info = { ...SCRIPTED_INFO, capabilities: { tools: {}, prompts: {} } };
   expect(await catalog.refresh()).toEqual({ tools: true, resources: true, templates: true, prompts: false });

@@ -10,6 +10,6 @@ test.each<[owner: Owner, program: string | undefined]>([
   [{ kind: 'state', name: 'program=' }, undefined],
   [{ kind: 'state', name: 'as=nightly' }, 'nightly'],
   [{ kind: 'state' }, undefined],
-])('W-5: %j is a session of the program %s', (owner, program) => {
+])('W-5: the owner %j belongs to the program %s', (owner, program) => {
   expect(programOf(owner)).toBe(program);
 });

@@ -16,7 +16,7 @@ function preferences(kept?: ConstructorParameters<typeof Preferences>[0]) {
   return { all, written };
 }
 
-test('B-3: subscriptions are stored one by one; the session only when the servers that they concern change', () => {
+test('B-3: each subscription is stored by itself, and the session only when its list of servers changes', () => {
   const { all, written } = preferences();
   all.subscribe('one', 'a:1');
   all.subscribe('one', 'a:1');
@@ -28,7 +28,7 @@ test('B-3: subscriptions are stored one by one; the session only when the server
   expect(all.servers).toEqual([]);
 });
 
-test('B-3: a server with a log level stays a concern without subscriptions', () => {
+test('B-3: a server with a log level is kept without subscriptions', () => {
   const { all } = preferences();
   all.setLogLevel('one', 'warning');
   all.subscribe('one', 'a:1');
@@ -37,7 +37,7 @@ test('B-3: a server with a log level stays a concern without subscriptions', () 
   expect(all.record).toEqual({ one: { logLevel: 'warning' } });
 });
 
-test('P-2: what was stored comes back', () => {
+test('P-2: stored preferences are restored', () => {
   const { all } = preferences({ one: { logLevel: 'debug' } });
   all.restore([{ id: 'i', sessionId: 's', server: 'two', uri: 'b:1' }]);
   expect(all.servers).toEqual(['one', 'two']);
@@ -46,7 +46,7 @@ test('P-2: what was stored comes back', () => {
   expect(all.of('three')).toEqual({ uris: [] });
 });
 
-test('S-3: a server that is removed takes all of its preferences along', () => {
+test('S-3: removing a server removes its preferences', () => {
   const { all, written } = preferences();
   all.subscribe('one', 'a:1');
   all.subscribe('two', 'b:1');
@@ -56,7 +56,7 @@ test('S-3: a server that is removed takes all of its preferences along', () => {
   expect(all.servers).toEqual(['two']);
 });
 
-test('X-3: only further resources count against the limit', () => {
+test('X-3: a repeated subscription does not count against the limit', () => {
   const { all } = preferences();
   expect(all.othersThan('one', 'a:1')).toBe(0);
   all.subscribe('one', 'a:1');

@@ -22,7 +22,7 @@ function server(names: string[], pageSize = 10) {
 
 const page = (names: string[], nextCursor?: string) => ({ tools: names.map((name) => ({ name })), nextCursor });
 
-test('D-5: a list that is the same is not reported, however it is cut into pages', async () => {
+test('D-5: an unchanged list is not reported, even if its pages differ', async () => {
   const lists = new ReadLists();
   expect(lists.isEmpty).toBe(true);
   lists.record('tools/list', {}, page(['a', 'b'], '2'));
@@ -36,20 +36,20 @@ test.each([
   ['one more', ['a', 'b', 'c', 'd']],
   ['one less', ['a', 'b']],
   ['another order', ['b', 'a', 'c']],
-])('D-5: a list that is different is reported: %s', async (_what, names) => {
+])('D-5: a changed list is reported: %s', async (_what, names) => {
   const lists = new ReadLists();
   lists.record('tools/list', {}, page(['a', 'b', 'c']));
   expect(await lists.changedAt(server(names), signal)).toEqual(new Set(['tools']));
 });
 
-test('D-5: of a list that was not read to its end, only the part that was read matters', async () => {
+test('D-5: if a list was read only in part, only that part is compared', async () => {
   const lists = new ReadLists();
   lists.record('tools/list', {}, page(['a', 'b'], '2'));
   expect(await lists.changedAt(server(['a', 'b', 'new']), signal)).toEqual(new Set());
   expect(await lists.changedAt(server(['a', 'new']), signal)).toEqual(new Set(['tools']));
 });
 
-test('D-5: a page that does not follow the last one, and a result that is no list, say nothing', async () => {
+test('D-5: a page that does not follow the last page and a result that is not a list are ignored', async () => {
   const lists = new ReadLists();
   lists.record('tools/list', { cursor: '7' }, page(['z']));
   lists.record('tools/call', {}, { content: [] });
@@ -57,14 +57,14 @@ test('D-5: a page that does not follow the last one, and a result that is no lis
   expect(lists.isEmpty).toBe(true);
 });
 
-test('D-5: reading a list again from its beginning starts over', async () => {
+test('D-5: reading a list from its beginning replaces the earlier entries', async () => {
   const lists = new ReadLists();
   lists.record('tools/list', {}, page(['old']));
   lists.record('tools/list', {}, page(['new']));
   expect(await lists.changedAt(server(['new']), signal)).toEqual(new Set());
 });
 
-test('D-5: a list that the server does not offer any more is empty', async () => {
+test('D-5: a list that the server no longer offers counts as empty', async () => {
   const lists = new ReadLists();
   lists.record('prompts/list', {}, { prompts: [{ name: 'p' }] });
   lists.record('resources/list', {}, { resources: [] });

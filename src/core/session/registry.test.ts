@@ -21,7 +21,7 @@ const names = (servers: ServerRegistry, principal: string): string[] =>
     .list()
     .map(({ name }) => name);
 
-test('S-3: servers of the config file are for everybody, added ones for the principal of the client that added them', async () => {
+test('S-3: servers of the config file belong to all principals, and added servers to their principal', async () => {
   const { servers } = await registry();
   servers.set('ann', 'mine', MINE, 'session');
   expect(names(servers, 'ann')).toEqual(['file', 'mine']);
@@ -32,7 +32,7 @@ test('S-3: servers of the config file are for everybody, added ones for the prin
   expect(servers.size).toBe(2);
 });
 
-test('S-3: two principals use the same name for different servers', async () => {
+test('S-3: two principals can use the same name for different servers', async () => {
   const { servers } = await registry();
   servers.set('ann', 'x', MINE, 'session');
   servers.set('bob', 'x', FILE, 'session');
@@ -42,7 +42,7 @@ test('S-3: two principals use the same name for different servers', async () => 
   expect(servers.of('bob').require('x').config).toEqual(FILE);
 });
 
-test('P-1: added servers are there after a restart; one whose name the config file took since is hidden', async () => {
+test('P-1: added servers are restored after a restart, but hidden if the config file has the same name', async () => {
   const { servers, store } = await registry();
   servers.set('ann', 'mine', MINE, 'session');
   servers.set('ann', 'other', MINE, 'session');
@@ -55,7 +55,7 @@ test('P-1: added servers are there after a restart; one whose name the config fi
   expect(next.addedByOthers('ann')).toEqual([]);
 });
 
-test('S-3: servers of the config file can be replaced and removed only where the operator allows it', async () => {
+test('S-3: servers of the config file can be replaced and removed only if the operator allows it', async () => {
   const { servers } = await registry({ allowServerChanges: false });
   expect(() => servers.assertMayAdd('ann', 'file')).toThrow('is in the config file and cannot be replaced');
   expect(() => servers.assertMayRemove('ann', 'file')).toThrow('is in the config file and cannot be removed');
@@ -73,7 +73,7 @@ test.each([
   ['anyone', ['ann', 'bob']],
   ['nobody', []],
   [['ann'], ['ann']],
-] as const)('X-2: who may add servers: %j', async (addServers, allowed) => {
+] as const)('X-2: addServers decides who may add servers: %j', async (addServers, allowed) => {
   const { servers } = await registry({ addServers });
   for (const principal of ['ann', 'bob']) {
     const add = (): void => servers.assertMayAdd(principal, 'mine');
@@ -82,7 +82,7 @@ test.each([
   }
 });
 
-test('X-3: each principal may add so many servers, and replace its own', async () => {
+test('X-3: a principal may add a limited number of servers, and may replace its own', async () => {
   const { servers } = await registry({ limits: { serversPerPrincipal: 1 } });
   servers.set('ann', 'first', MINE, 'session');
   expect(() => servers.assertMayAdd('ann', 'second')).toThrow('limits.serversPerPrincipal = 1');
@@ -103,7 +103,7 @@ test('M-1: a server cannot be added under the name of a group or of the endpoint
   expect(names(next, 'ann')).toEqual(['file']);
 });
 
-test('K-6: a server that another gateway stored takes the place of none in the config file, unless clients may do that', async () => {
+test('K-6: a server stored by another gateway replaces one of the config file only if that is allowed', async () => {
   const record = { id: 'ann/file', owner: 'ann', name: 'file', config: MINE, addedAt: 1, addedBy: 'session' };
   const { servers } = await registry({ allowServerChanges: false });
   expect(servers.audienceOfStored(record)).toBeUndefined();

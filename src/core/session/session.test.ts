@@ -22,7 +22,7 @@ async function hub(options: CoreOptions = {}): Promise<Core & { session: Session
 const told = ({ events }: Session): string[] => events.take().events.map(({ type }) => type);
 
 describe('connections', () => {
-  test('S-2: are made on first use, once', async () => {
+  test('S-2: are opened once, on first use', async () => {
     const { session, backends } = await hub();
     expect(backends.connections).toEqual([]);
     expect(session.connections.find('one')).toBeUndefined();
@@ -36,7 +36,7 @@ describe('connections', () => {
     ['eager', 'lazy', ['http://one.test/']],
     ['lazy', 'eager', ['two']],
     ['lazy', 'lazy', []],
-  ])('S-2: those of urls (%s) and of commands (%s) that do not wait are made at once', async (urls, commands, made) => {
+  ])('S-2: of URLs (%s) and of commands (%s) are opened at once if they are eager', async (urls, commands, made) => {
     const servers = { one: ONE, two: { command: 'two' } };
     const { backends } = await hub({ servers, settings: { servers: { connect: { urls, commands } } } });
     await turn();
@@ -44,7 +44,7 @@ describe('connections', () => {
     expect(backends.connections.map(({ about }) => of(about.config))).toEqual(made);
   });
 
-  test('S-2: one that cannot be made is logged, and holds up no request', async () => {
+  test('S-2: that fail in the background are logged and block no request', async () => {
     const { session, backends, logged } = await hub();
     backends.unreachable = 'refused';
     session.connectInBackground('one');
@@ -53,7 +53,7 @@ describe('connections', () => {
     expect(logged.filter((event) => event === 'session_server_connect_failed')).toHaveLength(2);
   });
 
-  test('B-3: a lost server costs what ran there; its return tells so, and what was read anew', async () => {
+  test('B-3: that are lost fail their plain tasks and questions, and events report the loss and the return', async () => {
     const { session, backends } = await hub();
     const id = await startTask(session);
     const { last: server } = backends;
@@ -77,7 +77,7 @@ describe('connections', () => {
     ]);
   });
 
-  test('B-3: a lost server does not cost what does not need its connection', async () => {
+  test('B-3: that are lost do not end native tasks and detached questions', async () => {
     const { session, backends } = await hub();
     const id = await startTask(session);
     await backends.last.last.keepAsTask();
@@ -87,7 +87,7 @@ describe('connections', () => {
     expect(session.interactions.list('elicitation')).toHaveLength(1);
   });
 
-  test('S-3: a server that was tried counts only once it is kept', async () => {
+  test('S-3: to a server on trial are part of the session only after they are kept', async () => {
     const { session, backends } = await hub();
     const { info, tools, keep } = await session.connections.tryServer('two', { url: 'http://two.test/' });
     expect([info, tools]).toEqual([SCRIPTED_INFO, []]);
@@ -99,14 +99,14 @@ describe('connections', () => {
     expect(session.connections.find('two')).toBeUndefined();
   });
 
-  test('S-3: a server that does not list its tools is not kept', async () => {
+  test('S-3: to a server that does not list its tools are closed', async () => {
     const { session, backends } = await hub();
     backends.methods['tools/list'] = () => Promise.reject(new Error('no tools today'));
     await expect(session.connections.tryServer('two', { url: 'http://two.test/' })).rejects.toThrow('no tools today');
     expect(backends.last.status.state).toBe('closed');
   });
 
-  test('S-3: a removed server takes its calls, questions and preferences along; a replaced one leaves the preferences', async () => {
+  test('S-3: to a removed server end with their calls, questions and preferences; a replaced server keeps preferences', async () => {
     const { session, backends } = await hub();
     await session.subscribe('one', 'a:1');
     const id = await startTask(session);
@@ -126,7 +126,7 @@ describe('connections', () => {
 });
 
 describe('limits', () => {
-  test('X-3: a session has so many requests at once, each of which ends once', async () => {
+  test('X-3: the number of open requests of a session is limited, and each ends once', async () => {
     const { session } = await hub({ settings: { limits: { requestsPerSession: 2 } } });
     const first = session.presence.beginRequest();
     session.presence.beginRequest();
@@ -137,7 +137,7 @@ describe('limits', () => {
     expect(() => session.presence.beginRequest()).toThrow('limits.requestsPerSession');
   });
 
-  test('X-3: so many subscriptions at each server, which can be repeated', async () => {
+  test('X-3: the number of subscriptions per server is limited, and repeated subscriptions do not count', async () => {
     const { session } = await hub({
       servers: { one: ONE, two: ONE },
       settings: { limits: { subscriptionsPerServer: 2 } },
@@ -151,13 +151,13 @@ describe('limits', () => {
     await session.subscribe('one', 'a:3');
   });
 
-  test('X-3: what a client says of itself is short', async () => {
+  test('X-3: large client capabilities are refused', async () => {
     const { gateway } = await startCore();
     const client = { protocolVersion: '2025-11-25', capabilities: { experimental: { text: 'x'.repeat(70_000) } } };
     await expect(directSession(gateway, 'one', client)).rejects.toThrow('capabilities of the client are larger');
   });
 
-  test('X-3, E-3: notifications and logs of a server are kept up to a number, the newest ones', async () => {
+  test('X-3, E-3: the newest notifications and logs of a server are kept, up to a limit', async () => {
     const settings = { events: { notificationsPerServer: 2, logsPerServer: 2 } };
     const { session, backends, clock } = await hub({ settings });
     await session.connection('one').ready();
@@ -173,7 +173,7 @@ describe('limits', () => {
 });
 
 describe('a session', () => {
-  test('S-4: is busy while something of its client is open, but not with what a server asks after that', async () => {
+  test('S-4: is busy while requests or tasks of its client are open, but not because of later questions', async () => {
     const { session, backends, clock } = await hub();
     expect(session.busy).toBe(false);
     const release = session.presence.hold();
@@ -192,7 +192,7 @@ describe('a session', () => {
     expect(session.busy).toBe(true);
   });
 
-  test('S-4: that has ended takes no work; one that the gateway stopped comes back', async () => {
+  test('S-4: that has ended refuses work; one that the gateway stopped reports a shutdown', async () => {
     const { session, gateway } = await hub();
     const other = await hubSession(gateway);
     await session.close({ by: 'client', reason: 'over' });
@@ -202,7 +202,7 @@ describe('a session', () => {
     expect(() => session.presence.beginRequest()).toThrow('the session has ended');
   });
 
-  test('S-4, B-3: leaves the session with a server open if it comes back to a native task there', async () => {
+  test('S-4, B-3: that stops keeps the session of a server open if the server has a native task', async () => {
     const { session, backends } = await hub({ servers: { one: ONE, two: ONE } });
     await startTask(session);
     await backends.last.last.keepAsTask();
@@ -212,7 +212,7 @@ describe('a session', () => {
     expect([one?.closedWith, two?.closedWith]).toEqual([{ keepSession: true }, { keepSession: false }]);
   });
 
-  test('S-1: gives its memory back when it ends', async () => {
+  test('S-1: frees its memory when it ends', async () => {
     const { session, gateway, backends } = await hub();
     await startTask(session);
     backends.last.say('notifications/vendor', { text: 'x'.repeat(1000) });
@@ -222,19 +222,19 @@ describe('a session', () => {
   });
 });
 
-describe('folders', () => {
+describe('roots', () => {
   const roots = (session: Session, backends: Core['backends']): Promise<unknown> => {
     void session.connection('one').ready();
     return backends.last.ask({}, { kind: 'roots' }).catch((error: Error) => error.message);
   };
 
-  test('S-1: no server learns those of a client of the hub, which shares it with all others', async () => {
+  test('S-1: no server gets the roots of a client of the hub', async () => {
     const { session, backends } = await hub();
     expect(await roots(session, backends)).toEqual({ roots: [] });
     expect(backends.last.about.traits.roots).toBe(false);
   });
 
-  test('D-5: the one server of a client learns them if the client declared that it has some', async () => {
+  test('D-5: the server of a direct session gets the roots if the client declared roots', async () => {
     const { gateway, backends } = await startCore();
     const silent = await directSession(gateway, 'one', { protocolVersion: '2025-11-25', capabilities: {} });
     expect(await roots(silent, backends)).toEqual({ roots: [] });
@@ -247,7 +247,7 @@ describe('folders', () => {
 });
 
 describe('lists', () => {
-  test('D-5: a client is told which of the lists that it has read are different when the server is back', async () => {
+  test('D-5: after a reconnect the client is told which of the lists it has read have changed', async () => {
     const { gateway, backends } = await startCore();
     backends.info = { ...SCRIPTED_INFO, capabilities: { tools: {}, prompts: {} } };
     backends.methods['prompts/list'] = () => ({ prompts: [] });
@@ -263,7 +263,7 @@ describe('lists', () => {
     expect(changed).toEqual(['tools']);
   });
 
-  test('D-5: a server that does not list them in time is not compared', async () => {
+  test('D-5: a server that does not list in time is not compared, and that is logged', async () => {
     const { gateway, backends, clock, logged } = await startCore({ settings: { calls: { timeoutMs: 1000 } } });
     const session = await directSession(gateway);
     await session.connection('one').ready();

@@ -99,7 +99,7 @@ function outgoing(): OutgoingCall & { abort: AbortController } {
 }
 
 describe('sharing', () => {
-  test('S-2: sessions of one principal share a connection; others and other configurations do not', async () => {
+  test('S-2: sessions of one principal share a connection, and sessions with other settings do not', async () => {
     const { backends, join } = setUp();
     join();
     join();
@@ -111,7 +111,7 @@ describe('sharing', () => {
     expect(backends.connections).toHaveLength(5);
   });
 
-  test('S-2: each session hears of its first connection, however late it comes', async () => {
+  test('S-2: each session is notified of its first connection, even if it joins late', async () => {
     const { join } = setUp();
     const one = join();
     await one.connection.ready();
@@ -121,7 +121,7 @@ describe('sharing', () => {
     expect([one.sink.arrivals, two.sink.arrivals]).toEqual([['first'], ['first']]);
   });
 
-  test('B-3: all hear of a loss and of the return', async () => {
+  test('B-3: all sessions are notified of a loss and of the return', async () => {
     const { backends, join } = setUp();
     const both = [join(), join()];
     for (const { connection } of both) await connection.ready();
@@ -133,7 +133,7 @@ describe('sharing', () => {
     }
   });
 
-  test('S-2: the connection is closed with the last session that leaves, and keeps its session if one wants that', async () => {
+  test('S-2: the connection closes with the last session, and keeps the server session if one session wants that', async () => {
     const { backends, join } = setUp();
     const [one, two] = [join(), join()];
     await one.connection.ready();
@@ -148,7 +148,7 @@ describe('sharing', () => {
     expect(backends.connections).toHaveLength(2);
   });
 
-  test('S-1, H-6: a session that leaves takes only its own calls along, and waits a moment for their end', async () => {
+  test('S-1, H-6: a session that leaves cancels only its own calls, and waits briefly for their end', async () => {
     const { backends, join, clock } = setUp();
     const [one, two] = [join(), join()];
     const first = one.connection.call(outgoing());
@@ -172,8 +172,8 @@ describe('sharing', () => {
   });
 });
 
-describe('what the server says', () => {
-  test('S-2, E-3: changes of a resource are for its subscribers, everything else is for all', async () => {
+describe('notifications of the server', () => {
+  test('S-2, E-3: updates of a resource go to its subscribers, and other notifications to all sessions', async () => {
     const { backends, join } = setUp();
     const [one, two] = [join(), join()];
     await one.connection.subscribe('a:1');
@@ -185,7 +185,7 @@ describe('what the server says', () => {
     expect(two.sink.heard).toEqual(['notifications/tools/list_changed', 'notifications/resources/updated']);
   });
 
-  test('S-2: the server is asked for a subscription once, until the last subscriber has gone', async () => {
+  test('S-2: the server gets one subscription until the last subscriber has left', async () => {
     const { backends, join } = setUp();
     const [one, two] = [join(), join()];
     await Promise.all([one.connection.subscribe('a:1'), two.connection.subscribe('a:1')]);
@@ -199,7 +199,7 @@ describe('what the server says', () => {
     expect([...backends.last.subscribed]).toEqual([]);
   });
 
-  test('S-2, E-3: the server logs as much as one session wants, and each hears what it wants', async () => {
+  test('S-2, E-3: the server gets the lowest log level, and each session receives its own level', async () => {
     const { backends, join } = setUp();
     const one = join({ preferences: { uris: [], logLevel: 'error' } });
     await one.connection.ready();
@@ -211,7 +211,7 @@ describe('what the server says', () => {
     expect(two.sink.logs).toEqual(['debug', 'error']);
   });
 
-  test('S-1: a session does not learn of the requests of others', async () => {
+  test('S-1: a session does not see the request IDs of other sessions', async () => {
     const { backends, join } = setUp();
     const [one, two] = [join(), join()];
     const mine = outgoing();
@@ -224,7 +224,7 @@ describe('what the server says', () => {
 });
 
 describe('questions', () => {
-  test('S-1: that name a call go to the session that made it', async () => {
+  test('S-1: that name a call go to the session of the call', async () => {
     const { backends, join } = setUp();
     const [one, two] = [join(), join()];
     const mine = outgoing();
@@ -237,7 +237,7 @@ describe('questions', () => {
     expect(two.sink.questions).toEqual([]);
   });
 
-  test('S-1: that may be of several sessions go to those, and the first answer ends them for the others', async () => {
+  test('S-1: that several sessions may have caused go to these sessions, and the first answer counts', async () => {
     const { backends, join } = setUp();
     const [one, two, idle] = [join(), join(), join()];
     const asking = [outgoing(), outgoing()];
@@ -255,7 +255,7 @@ describe('questions', () => {
     expect(one.sink.questions[0]?.withdrawn.aborted).toBe(true);
   });
 
-  test('S-1: are withdrawn from a session whose requests have ended, and are certain for the last one', async () => {
+  test('S-1: are withdrawn from a session whose requests have ended, and belong to the last candidate', async () => {
     const { backends, join } = setUp();
     const [one, two] = [join(), join()];
     const asking = [outgoing(), outgoing()];
@@ -282,7 +282,7 @@ describe('questions', () => {
     await expect(backends.last.ask(FORM)).rejects.toThrow('no session has an open request to this server');
   });
 
-  test('S-1: outside of calls go to a session that has the server for itself', async () => {
+  test('S-1: outside of calls go to the session if it is the only one', async () => {
     const { backends, join } = setUp();
     const one = join();
     await one.connection.ready();

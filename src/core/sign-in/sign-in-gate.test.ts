@@ -64,7 +64,7 @@ const onlyTask = (session: Session) => {
 };
 
 describe('asking', () => {
-  test('A-Q: a refused call waits as a task, and the question is the page to sign in on', async () => {
+  test('A-Q: a refused call becomes a task, and its question has the URL to sign in', async () => {
     const core = await play();
     core.accounts.scopes = ['read', 'write'];
     const session = await hubSession(core.gateway);
@@ -81,7 +81,7 @@ describe('asking', () => {
     expect(onlyTask(session)).toMatchObject({ status: 'input_required' });
   });
 
-  test('A-Q: after the sign-in every call of the principal at the server goes on by itself', async () => {
+  test('A-Q: after the sign-in all calls of the principal at the server continue', async () => {
     const core = await play({ servers: { one: { url: 'http://one.test/' }, two: { url: 'http://two.test/' } } });
     const [hub, direct] = [await hubSession(core.gateway), await directSession(core.gateway)];
     for (const session of [hub, hub, direct]) await call(session);
@@ -103,7 +103,7 @@ describe('asking', () => {
     expect(received(core)).toBe(6);
   });
 
-  test('A-Q: to accept is to open the page; the call goes on when the sign-in is done', async () => {
+  test('A-Q: to accept the question opens the page, and the call continues when the sign-in is done', async () => {
     const core = await play();
     const session = await hubSession(core.gateway);
     await call(session);
@@ -117,7 +117,7 @@ describe('asking', () => {
     expect(onlyTask(session)).toMatchObject({ status: 'completed' });
   });
 
-  test('A-Q: after a sign-in by another link the call goes on, and nobody is said to have answered its question', async () => {
+  test('A-Q: after a sign-in by another link the call continues, and the question ends without an answer', async () => {
     const core = await play();
     const session = await hubSession(core.gateway);
     await call(session);
@@ -131,7 +131,7 @@ describe('asking', () => {
     expect(entry).toMatchObject({ status: 'rejected', reason: expect.stringContaining('by another link') as string });
   });
 
-  test('A-Q: a sign-in that was finished before anybody was asked is not asked for', async () => {
+  test('A-Q: a sign-in that finished before the question was opened asks nothing', async () => {
     const core = await play();
     core.backends.tools['work'] = (made) => {
       if (core.accounts.signedIn.size > 0) made.answer('done');
@@ -146,7 +146,7 @@ describe('asking', () => {
     expect(session.interactions.size).toBe(0);
   });
 
-  test('A-Q: a server that cannot be reached without a sign-in is connected afterwards, also for lists', async () => {
+  test('A-Q: a server that is unreachable without a sign-in is connected afterwards, also for lists', async () => {
     const core = await play();
     const signIn = await signInAt(core.accounts);
     core.backends.unreachable = new SignInRequired(signIn);
@@ -166,7 +166,7 @@ describe('asking', () => {
 });
 
 describe('no sign-in', () => {
-  test.each(['decline', 'cancel'])('A-Q: a person who answers %s fails the call, which is not sent', async (action) => {
+  test.each(['decline', 'cancel'])('A-Q: the answer %s fails the call, which is not sent again', async (action) => {
     const core = await play();
     const session = await hubSession(core.gateway);
     await call(session);
@@ -199,7 +199,7 @@ describe('no sign-in', () => {
     expect(session.interactions.size).toBe(0);
   });
 
-  test('A-32: a server that refuses after each sign-in is asked a few times, not forever', async () => {
+  test('A-32: a call that the server still refuses after three sign-ins fails', async () => {
     const core = await play();
     core.backends.tools['work'] = (made) =>
       void signInAt(core.accounts).then((signIn) => made.end(refusedWith(signIn)));
@@ -218,7 +218,7 @@ describe('no sign-in', () => {
     expect(received(core)).toBe(4);
   });
 
-  test('A-Q: a cancelled task takes its question along, and the others wait on', async () => {
+  test('A-Q: a cancelled task withdraws its question, and other tasks keep waiting', async () => {
     const core = await play();
     const session = await hubSession(core.gateway);
     await call(session);
@@ -238,7 +238,7 @@ describe('no sign-in', () => {
     ).toEqual(['cancelled', 'completed']);
   });
 
-  test('A-Q: where no page can be served, the error says what to do', async () => {
+  test('A-Q: if no page can be served, the call fails with the failure sign_in', async () => {
     const core = await play();
     core.backends.tools['work'] = (made) =>
       void signInAt(core.accounts).then((signIn) => made.end(refusedWith({ ...signIn, url: undefined })));
@@ -247,8 +247,8 @@ describe('no sign-in', () => {
   });
 });
 
-describe('what the server keeps', () => {
-  test('A-Q: a task of the server is followed on after the sign-in, and not made again', async () => {
+describe('native tasks', () => {
+  test('A-Q: a native task is followed after the sign-in, and its call is not repeated', async () => {
     const core = await play();
     core.backends.tools['work'] = (made) => {
       if (made.resumedFrom !== undefined) made.answer('done');
@@ -284,7 +284,7 @@ describe('after a restart', () => {
     return [core, session];
   };
 
-  test('A-Q: the same question is open with its new link, and the call goes on as it was made', async () => {
+  test('A-Q: the same question is open with a new link, and the call continues unchanged', async () => {
     const [core, session] = await start();
     const { id } = await asked(session);
     const [next, restored] = await afterKill(core, session.id, 'http://other');
@@ -296,7 +296,7 @@ describe('after a restart', () => {
     expect(next.database.rowsOf(session.id).question.size).toBe(0);
   });
 
-  test('A-Q: an accepted question is not asked again, and a sign-in that was done meanwhile counts', async () => {
+  test('A-Q: an accepted question is not asked again, and a sign-in in the meantime counts', async () => {
     const [core, session] = await start();
     await answer(session, 'accept');
     const [next, restored] = await afterKill(core, session.id);
@@ -308,7 +308,7 @@ describe('after a restart', () => {
     expect(last.database.rowsOf(session.id).question.size).toBe(0);
   });
 
-  test('A-Q: a link that is over is replaced by a new one', async () => {
+  test('A-Q: a link that is no longer valid is replaced by a new question', async () => {
     const [core, session] = await start();
     const { id } = await asked(session);
     core.accounts.waiting.clear();
@@ -336,7 +336,7 @@ describe('after a restart', () => {
 });
 
 describe('with rules', () => {
-  test('A-Q, G-2: an approval counts also after the sign-in and a restart, and is not asked for twice', async () => {
+  test('A-Q, G-2: an approval is still valid after the sign-in and a restart, and is not asked for again', async () => {
     const rules = [{ tool: 'work', then: 'ask' }];
     const core = await play({ shared: true, settings: { rules } });
     const session = await hubSession(core.gateway);

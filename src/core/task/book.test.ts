@@ -27,7 +27,7 @@ async function taskBook(budget = new Budget(Infinity, 'none')) {
 
 const start = { server: 'one', tool: 'slow', args: {} };
 
-test('E-2, T-2: results that were not read stay when more calls become tasks; read ones go first', async () => {
+test('E-2, T-2: unread results are kept when more calls become tasks, and read results are dropped first', async () => {
   const tasks = await taskBook();
   const ids = Array.from({ length: 5 }, () => tasks.create(start).id);
   for (const id of ids) tasks.apply(id, { type: 'complete', result: { content: [] } });
@@ -38,7 +38,7 @@ test('E-2, T-2: results that were not read stay when more calls become tasks; re
   expect(tasks.list().map(({ id }) => id)).toEqual([...ids.filter((_, index) => index !== 1), sixth.id, seventh.id]);
 });
 
-test('X-3: a call without room for its resume point goes on', async () => {
+test('X-3: a call continues even if there is no memory for its resume point', async () => {
   const budget = new Budget(1, 'limits.sessionBytes');
   const tasks = await taskBook(budget);
   const { id } = tasks.create(start);

@@ -22,11 +22,11 @@ const ENDINGS: TaskEvent[] = [
 ];
 
 describe('T-1: the task machine', () => {
-  test('starts working, with a deadline', () => {
+  test('starts as working, with a deadline', () => {
     expect(start()).toMatchObject({ status: 'working', deadline: 1000 });
   });
 
-  test.each(ENDINGS)('T-1: nothing moves a task that ended by $type', (ending) => {
+  test.each(ENDINGS)('T-1: no event changes a task that ended by $type', (ending) => {
     const ended = after([[ending, 10]]);
     expect(hasEnded(ended)).toBe(true);
     expect(ended).toMatchObject({ keepUntil: 510 });
@@ -37,15 +37,15 @@ describe('T-1: the task machine', () => {
     expect(transition(ended, { type: 'blocked', by: 'certain' }, at(20))).toBeUndefined();
   });
 
-  test('a question that belongs to it makes it input_required until it is closed', () => {
+  test('a certain question makes the task input_required until it is closed', () => {
     const asked = after([[{ type: 'blocked', by: 'certain' }, 100]]);
     expect(asked.status).toBe('input_required');
     expect(after([[{ type: 'blocked', by: undefined }, 200]], asked).status).toBe('working');
   });
 });
 
-describe('T-3: the clock stands still while a question is open', () => {
-  test.each(['certain', 'possible'] as const)('T-3: whether or not it is certain to belong (%s)', (by) => {
+describe('T-3: the deadline is suspended while a question is open', () => {
+  test.each(['certain', 'possible'] as const)('T-3: whether the question is certain or possible (%s)', (by) => {
     const asked = after([[{ type: 'blocked', by }, 400]]);
     expect(asked).not.toHaveProperty('deadline');
     expect(asked).toMatchObject({ remainingMs: 600 });
@@ -54,7 +54,7 @@ describe('T-3: the clock stands still while a question is open', () => {
     expect(answered).not.toHaveProperty('remainingMs');
   });
 
-  test('T-3: it goes on only when the last question is closed', () => {
+  test('T-3: until the last question is closed', () => {
     const both = after([
       [{ type: 'blocked', by: 'certain' }, 100],
       [{ type: 'blocked', by: 'certain' }, 200],
@@ -65,7 +65,7 @@ describe('T-3: the clock stands still while a question is open', () => {
   });
 });
 
-test('T-5: failed keeps the error of the server, completed the result as it came', () => {
+test('T-5: a failed task keeps the error of the server, and a completed task keeps its result unchanged', () => {
   const error = { code: -32011, message: 'no', data: { why: 1 } };
   expect(after([[{ type: 'fail', error }, 1]])).toMatchObject({ status: 'failed', error });
   const result = { content: [], isError: true };
