@@ -5,7 +5,7 @@ import { abortSignalOf, Stopper, unlessAborted, whenAborted } from './abort.ts';
 const never = new Promise<never>(() => {});
 const why = (): Error => new Error('nobody waits');
 
-test('T-4: what is to happen when a signal is aborted happens once, at once if it is aborted already, or not any more', () => {
+test('T-4: an abort listener runs once: on abort, at once if already aborted, or never after its removal', () => {
   const { signal, abort } = controlled();
   const told: string[] = [];
   whenAborted(signal, () => told.push('before'));
@@ -16,7 +16,7 @@ test('T-4: what is to happen when a signal is aborted happens once, at once if i
   expect(told).toEqual(['before', 'after']);
 });
 
-test('T-4: a promise brings what it brings unless the signal is aborted first', async () => {
+test('T-4: unlessAborted settles like the promise, unless the signal is aborted first', async () => {
   const { signal, abort } = controlled();
   expect(await unlessAborted(Promise.resolve('done'), signal, why)).toBe('done');
   await expect(unlessAborted(Promise.reject(new Error('own')), signal, why)).rejects.toThrow('own');
@@ -28,7 +28,7 @@ test('T-4: a promise brings what it brings unless the signal is aborted first', 
   expect(await unlessAborted(Promise.resolve('done'), undefined, why)).toBe('done');
 });
 
-test('T-4: a stopper tells its listeners once, unless they have left, and says why', () => {
+test('T-4: a stopper notifies its remaining listeners once, with the reason', () => {
   const stopper = new Stopper();
   const told: string[] = [];
   whenAborted(stopper, () => told.push('before'));
@@ -42,7 +42,7 @@ test('T-4: a stopper tells its listeners once, unless they have left, and says w
   expect(() => stopper.throwIfAborted()).toThrow('enough');
 });
 
-test('T-4: a stopper has a signal for those that need one, whenever they ask for it', () => {
+test('T-4: a stopper provides an AbortSignal, before or after the abort', () => {
   const [before, after] = [new Stopper(), new Stopper()];
   const signal = abortSignalOf(before);
   expect(abortSignalOf(before)).toBe(signal);
@@ -59,7 +59,7 @@ function controlled(): { signal: AbortSignal; abort: () => void } {
   return { signal: controller.signal, abort: () => controller.abort() };
 }
 
-test('T-4: a stopper calls each listener that is still there, also after one that failed', () => {
+test('T-4: an abort stops at a failing listener, and skips listeners that were removed meanwhile', () => {
   const stopper = new Stopper();
   const called: string[] = [];
   const removed = (): void => void called.push('removed');

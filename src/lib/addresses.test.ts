@@ -40,14 +40,14 @@ test.each(['1.1.1.1', '93.184.216.34', '172.32.0.1', '2606:4700:4700::1111', '::
   },
 );
 
-test('X-2: ranges can be allowed beside the public addresses', () => {
+test('X-2: ranges can be allowed in addition to public addresses', () => {
   const check = addressCheck(['10.1.0.0/16', '::1']);
   const seen = ['10.1.2.3', '::ffff:10.1.2.3', '::1', '1.1.1.1', '10.2.0.1', '127.0.0.1'].map((each) => check?.(each));
   expect(seen).toEqual([true, true, true, true, false, false]);
   expect(addressCheck('any')).toBeUndefined();
 });
 
-test('X-2: what is an address range', () => {
+test('X-2: address ranges are recognized', () => {
   for (const good of ['10.0.0.0/8', '10.1.2.3', '::1', 'fd00::/8', '0.0.0.0/0']) {
     expect(isAddressRange(good), good).toBe(true);
   }

@@ -5,7 +5,7 @@ import { wordsOf } from './audit-words.ts';
 const facts = { seq: 1, gateway: 'g', n: 1, at: 5000 };
 const ann = { principal: 'ann', program: 'editor' };
 
-describe('lines of the audit record for people', () => {
+describe('text for a line of the audit record', () => {
   test.each<[Partial<AuditLine>, string[]]>([
     [
       {

@@ -20,20 +20,20 @@ test.each([
   ['back\b\b\bspace\u0000\u007F', 'backspace'],
   ['c1\u009B31mtext\u0085', 'c1text'],
   ['abc\u202Egnp.exe\u2066', 'abcgnp.exe'],
-])('C-3: text of a server is cleaned for the terminal: %j', (dirty, expected) => {
+])('C-3: control sequences are removed from text for the terminal: %j', (dirty, expected) => {
   expect(clean(dirty)).toBe(expected);
 });
 
-test('C-3: no escape sequence comes together from the pieces of another', () => {
+test('C-3: removing escape sequences does not create new ones', () => {
   expect(clean(`${ESC}${ESC}[31m[2Jx`)).not.toContain(ESC);
   expect(clean(`${ESC}P1$r${ESC}\\x`)).not.toContain(ESC);
 });
 
-test('C-3: what has to fit one line has no line breaks', () => {
+test('C-3: text for one line has no line breaks', () => {
   expect(cleanLine('  a\n\n b\t c ')).toBe('a b c');
 });
 
-test('C-3: JSON on a terminal is the same document, without what a terminal obeys', () => {
+test('C-3: JSON for a terminal is the same document with escaped control characters', () => {
   const document = { text: `${ESC}[2J\u009B31m\u007F\u202E\n\t` };
   const shown = escapeControls(JSON.stringify(document, null, 2));
   expect(JSON.parse(shown)).toEqual(document);

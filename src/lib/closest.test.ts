@@ -18,12 +18,12 @@ it.each([
   expect(closest(key, KNOWN)).toBe(near);
 });
 
-it('X-3: what is far too long to be a misspelt name is not compared', () => {
+it('X-3: a name that is too long to be a typo is not compared', () => {
   expect(closest(`serv${'e'.repeat(200)}`, ['serve'])).toBeUndefined();
   expect(closest('serv', ['serve'])).toBe('serve');
 });
 
-it('X-3: no suggestion is looked for among too many names, nor among names that are too long', () => {
+it('X-3: no suggestion is made among too many names, and names that are too long are skipped', () => {
   const many = Array.from({ length: 300_000 }, (_, index) => `tool_number_${index}`);
   expect(closest('tool_number', many)).toBeUndefined();
   expect(closest('serv', ['serv'.repeat(1_000_000), 'serve'])).toBe('serve');

@@ -19,7 +19,7 @@ test.each([
   expect(asProgramAndArguments(command)).toBe(`"command": "${command.split(' ')[0]}", "args": ${args}`);
 });
 
-test('X-4: what may be a secret in a command line is not repeated', () => {
+test('X-4: possible secrets in a command line are not repeated', () => {
   for (const command of [
     'npx -y some-server --token hunter2',
     'npx -y some-server hunter2',

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../tests/support/gateway.ts';
 import { findProgram } from './find-program.ts';
 
-test('C-3: one word is a program on the PATH that can be run, or else a file here', async () => {
+test('C-3: one word is an executable program on the PATH, or else a file in the working folder', async () => {
   const [bin, here] = [await temporaryFolder(), await temporaryFolder()];
   await writeFile(join(bin, 'runs'), '', { mode: 0o755 });
   await writeFile(join(bin, 'notes'), '', { mode: 0o644 });

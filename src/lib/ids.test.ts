@@ -9,13 +9,13 @@ test('T-6: ids are ULIDs', () => {
   expect(orderedId()).toMatch(ULID);
 });
 
-test('T-6: ids that order are strictly increasing, also within a millisecond', () => {
+test('T-6: ordered IDs are strictly increasing, also within a millisecond', () => {
   const ids = Array.from({ length: 5000 }, orderedId);
   expect(ids).toEqual(ids.toSorted());
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test('T-6: an id that opens something does not follow from an earlier one', () => {
+test('T-6: secret IDs are random and do not follow from earlier ones', () => {
   const ids = Array.from({ length: 5000 }, secretId).map((id) => id.slice(RANDOM_PART));
   expect(new Set(ids).size).toBe(ids.length);
   // Every character of the random part takes every value, in every place, about as often.

@@ -7,7 +7,7 @@ function filled(...keys: string[]): InFlight<string, number> {
   return inFlight;
 }
 
-test('H-4: what is in flight is found by its key, and listed in the order in which it came', () => {
+test('H-4: entries are found by key and listed in the order of insertion', () => {
   const inFlight = filled('a', 'b', 'c');
   expect([inFlight.get('a'), inFlight.get('c'), inFlight.get('x')]).toEqual([0, 2, undefined]);
   expect([inFlight.has('b'), inFlight.has('x')]).toEqual([true, false]);
@@ -20,7 +20,7 @@ test.each([
   ['the oldest', 'a', ['b', 'c']],
   ['the newest', 'c', ['a', 'b']],
   ['one in between', 'b', ['a', 'c']],
-])('H-4: %s can go', (_which, key, left) => {
+])('H-4: %s can be deleted', (_which, key, left) => {
   const inFlight = filled('a', 'b', 'c');
   expect(inFlight.delete(key)).toBe(true);
   expect(inFlight.delete(key)).toBe(false);
@@ -32,7 +32,7 @@ test.each([
   expect(inFlight.get(key)).toBe(9);
 });
 
-test('H-4: it may become empty, entry by entry or at once, and fill again', () => {
+test('H-4: it can become empty by deleting or clearing, and be filled again', () => {
   const inFlight = filled('a', 'b');
   for (const key of inFlight.keys()) inFlight.delete(key);
   expect([inFlight.size, inFlight.oldest, inFlight.values()]).toEqual([0, undefined, []]);
@@ -43,14 +43,14 @@ test('H-4: it may become empty, entry by entry or at once, and fill again', () =
   expect(inFlight.keys()).toEqual(['d']);
 });
 
-test.each([1, 2, 3, 4, 5])('H-4: each of %i is found, and nothing else', (count) => {
+test.each([1, 2, 3, 4, 5])('H-4: each of %i keys is found, and no other key', (count) => {
   const keys = Array.from({ length: count }, (_, index) => `k${index}`);
   const inFlight = filled(...keys);
   expect(keys.map((key) => inFlight.get(key))).toEqual(keys.map((_, index) => index));
   expect(inFlight.get('x')).toBeUndefined();
 });
 
-test('D-5: the search from the oldest on ends at the first that is no candidate', () => {
+test('D-5: findOldest stops at the first entry that is not a candidate', () => {
   const inFlight = filled('a', 'b', 'c');
   expect(
     inFlight.findOldest(

@@ -19,11 +19,11 @@ const values: [string, object][] = [
   ],
 ];
 
-test.each(values)('M-7, X-3: %s is written over several turns as in one', async (_what, value) => {
+test.each(values)('M-7, X-3: %s is written in several turns as in one', async (_what, value) => {
   for (const piece of [16, 17, 50, 1000]) expect(await stringifyInTurns(value, piece)).toBe(stringifyExact(value));
 });
 
-test('X-3: other work does not wait until a large value is written', async () => {
+test('X-3: other work runs while a large value is written', async () => {
   let turns = 0;
   let done = false;
   const count = (): void => {

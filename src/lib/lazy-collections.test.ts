@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LazyMap, LazySet } from './lazy-collections.ts';
 
-test('a lazy map does what a map does', () => {
+test('a lazy map behaves like a Map', () => {
   const [lazy, map] = [new LazyMap<string, number>(), new Map<string, number>()];
   const same = (): void => {
     expect([...lazy]).toEqual([...map]);
@@ -23,7 +23,7 @@ test('a lazy map does what a map does', () => {
   same();
 });
 
-test('a lazy set does what a set does', () => {
+test('a lazy set behaves like a Set', () => {
   const [lazy, set] = [new LazySet<string>(), new Set<string>()];
   const same = (): void => {
     expect([...lazy]).toEqual([...set]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadOnce } from './load-once.ts';
 
-test('X-4: what cannot be loaded is tried again with its next use, and loaded once', async () => {
+test('X-4: a failed load is repeated with the next use, and a successful load happens once', async () => {
   let attempts = 0;
   const load = loadOnce(async () => {
     attempts += 1;

@@ -13,7 +13,7 @@ const data = {
   raw: '\u009Bx',
 };
 
-test('O-1: a log entry as text is one line: time, level, event, and facts that are quoted where they are no word', () => {
+test('O-1: a log entry as text is one line with time, level, event and quoted facts', () => {
   expect(textLine({ level: 'warn', event: 'server_disconnected', time, data }, false)).toBe(
     String.raw`09:05:07 warn  server disconnected  server=files reason="exited\nwith \"1\"" count=3 url="http://x/?a=b" empty="" list=["a"] raw=\u009bx`,
   );
@@ -21,7 +21,7 @@ test('O-1: a log entry as text is one line: time, level, event, and facts that a
   expect(textLine({ level: 'error', event: 'stopping', time }, true)).toContain('\u001B[31merror\u001B[39m');
 });
 
-test('O-1: a log entry as JSON is the same document with its control characters escaped', () => {
+test('O-1: a log entry as JSON is the same document with escaped control characters', () => {
   const line = jsonLine({ level: 'warn', event: 'x', time, data });
   expect(line).not.toMatch(/\u009B/);
   const { none: _none, ...shown } = data;

@@ -31,14 +31,14 @@ test.each(CASES)('H-8: pattern %j on %j: %j', (pattern, name, matches) => {
   expect(compilePattern(pattern)(name)).toBe(matches);
 });
 
-test('H-8: a pattern that would keep a backtracking matcher busy for ever is answered', () => {
+test('H-8: patterns with many stars are matched without backtracking', () => {
   const text = 'a'.repeat(20_000);
   expect(compilePattern('*a*a*a*a*a*a*a*a*b')(text)).toBe(false);
   expect(compilePattern(`${'*a'.repeat(100)}*b`)(text)).toBe(false);
   expect(compilePattern(`${'*a'.repeat(100)}*`)(text)).toBe(true);
 });
 
-test('X-3, H-8: the time is linear in the length of the name', () => {
+test('X-3, H-8: matching time is linear in the length of the name', () => {
   const text = 'a'.repeat(2_000_000);
   const begun = Date.now();
   expect(compilePattern(`*${'a'.repeat(250)}b`)(text)).toBe(false);
@@ -63,7 +63,7 @@ test.each<[pattern: string, name: string, matches: boolean]>([
   expect(compileGlob(pattern)(name)).toBe(matches);
 });
 
-test('M-1, M-6: a name is selected by an include pattern, or if there are none, unless an exclude pattern matches it', () => {
+test('M-1, M-6: a name is selected if an include pattern, if any, matches and no exclude pattern does', () => {
   const names = ['get_user', 'get_secret', 'delete_user'];
   const selected = (patterns: Parameters<typeof selection>[0]): string[] => names.filter(selection(patterns).selects);
   expect(selected({})).toEqual(names);
@@ -73,7 +73,7 @@ test('M-1, M-6: a name is selected by an include pattern, or if there are none, 
   expect(selected({ include: ['get_secret'], exclude: ['get_secret'] })).toEqual([]);
 });
 
-test('M-6: a selection tells which patterns match nothing', () => {
+test('M-6: a selection lists the patterns that match nothing', () => {
   const { unmatched } = selection({ include: ['get_*', 'put_*'], exclude: ['delete_*', 'GET_SECRET'] });
   expect(unmatched(['get_user', 'get_secret'])).toEqual(['put_*', 'delete_*']);
   expect(unmatched([])).toEqual(['get_*', 'put_*', 'delete_*', 'GET_SECRET']);

@@ -20,6 +20,6 @@ it.each([
   'postgres://ann:12?hunter2@db/x',
   'postgres://ann:12#hunter2@db/x',
   'postgres://ann:hunter2',
-])('K-1: of %s nothing is shown, because it may not be meant so', (url) => {
+])('K-1: the ambiguous URL %s is hidden completely', (url) => {
   expect(withoutSecrets(url)).toBe('postgres://…');
 });

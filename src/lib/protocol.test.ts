@@ -2,7 +2,7 @@ import * as sdk from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
 import * as protocol from './protocol.ts';
 
-test('L-3: versions and keys are those of the SDK', () => {
+test('L-3: protocol versions and _meta keys are the same as in the SDK', () => {
   expect(protocol.SESSION_VERSIONS).toEqual(sdk.SUPPORTED_PROTOCOL_VERSIONS);
   expect(protocol.LATEST_WITH_SESSIONS).toBe(sdk.LATEST_PROTOCOL_VERSION);
   expect(protocol.VERSION_KEY).toBe(sdk.PROTOCOL_VERSION_META_KEY);

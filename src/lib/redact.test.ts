@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { redactCommand, redactUrl } from './redact.ts';
 
-test('X-4: no credentials, no query values, no fragment', () => {
+test('X-4: credentials, query values and fragments of a URL are hidden', () => {
   const shown = redactUrl('https://user:secret@example.org/mcp?token=abc&x=1#frag');
   expect(shown).toBe('https://example.org/mcp?token=***&x=***');
 });
@@ -28,7 +28,7 @@ test.each([
   expect(redactUrl(url)).toBe(url);
 });
 
-test('X-4: what is no url is not repeated', () => {
+test('X-4: text that is not a URL is not repeated', () => {
   expect(redactUrl('secret')).toBe('(not a url)');
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isBesideConsole, isReturnPath } from './return-path.ts';
 
-test('W-7: a person who has signed in is sent back to pages of this gateway only', () => {
+test('W-7: after a sign-in only pages of this gateway are accepted as return paths', () => {
   const own = ['/console', '/console#/inbox', '/console#/q/a%20b?x=1&y=2', '/oauth/start/aB_-9', '/answer/aB_-9'];
   const foreign = [
     '',

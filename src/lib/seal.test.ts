@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { seal, unseal } from './seal.ts';
 
-test('W-7: a sealed value is opened with the same key for the same purpose only, and not when it was changed', () => {
+test('W-7: a sealed value opens only unchanged, with the same key and for the same purpose', () => {
   const key = randomBytes(32);
   const sealed = seal(key, { principal: 'ann' }, 'pass');
   expect(unseal(key, sealed, 'pass')).toEqual({ principal: 'ann' });

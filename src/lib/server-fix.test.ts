@@ -13,11 +13,11 @@ test.each([
   ['auth', 'add a header with your credentials'],
   ['wrong_path', '/mcp'],
   ['timeout', 'check the URL'],
-] as const)('C-3: for %j there is a fix', (failure, fix) => {
+] as const)('C-3: the failure %j has a fix', (failure, fix) => {
   expect(fixFor(failure, HTTP, 'command line')).toContain(fix);
 });
 
-test('C-3, H-12: the fix depends on what the server is, and on where one can say it', () => {
+test('C-3, H-12: the fix depends on the type of the server and on where its settings are', () => {
   expect(fixFor('command_missing', COMMAND, 'command line')).toBe(
     'check that the program is installed and on the PATH',
   );
@@ -27,7 +27,7 @@ test('C-3, H-12: the fix depends on what the server is, and on where one can say
   expect(fixFor('auth', HTTP, 'configuration')).toContain('"headers": { "Authorization": "Bearer …" }');
 });
 
-test('C-3: a header that was given and refused gets other advice than a missing one', () => {
+test('C-3: the fix for a refused header differs from the fix for a missing header', () => {
   const about = (headers: Record<string, string>) => fixFor('auth', { ...HTTP, headers }, 'command line');
   expect(about({ Authorization: 'secret' })).toBe(
     'the header Authorization was not accepted: check that its value is right and still valid',
@@ -35,12 +35,12 @@ test('C-3: a header that was given and refused gets other advice than a missing 
   expect(about({ 'X-Tenant': '1' })).toContain('add a header');
 });
 
-test('H-12: a whole command line in place of a program is taken apart', () => {
+test('H-12: the fix for a whole command line in place of a program shows the split', () => {
   const fix = fixFor('command_missing', { command: 'npx -y some-server' }, 'configuration');
   expect(fix).toContain('"command": "npx", "args": ["-y", "some-server"]');
 });
 
-test('C-3: there is no fix for failures of an unknown kind', () => {
+test('C-3: failures of an unknown kind have no fix', () => {
   expect(fixFor('other', COMMAND, 'command line')).toBeUndefined();
   expect(fixFor(undefined, HTTP, 'command line')).toBeUndefined();
 });

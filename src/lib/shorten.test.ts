@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { roughSize } from './rough-size.ts';
 import { shortenText, shortenValue } from './shorten.ts';
 
-test('X-3: a long text is cut, and it says how much is missing', () => {
+test('X-3: a long text is cut and ends with the number of missing characters', () => {
   expect(shortenText('short', 10)).toBe('short');
   expect(shortenText('x'.repeat(25), 10)).toBe(`${'x'.repeat(10)}… (15 more characters)`);
 });

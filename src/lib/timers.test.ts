@@ -3,12 +3,12 @@ import { TestClock } from '../../tests/support/test-clock.ts';
 import { clampDelay, MAX_DELAY_MS } from './clock.ts';
 import { Alarm, Delayed, every, timeoutSignal, within } from './timers.ts';
 
-test('X-3: a delay never exceeds what a timer can hold', () => {
+test('X-3: a delay never exceeds the maximum of a timer', () => {
   expect(clampDelay(Number.MAX_SAFE_INTEGER)).toBe(MAX_DELAY_MS);
   expect(clampDelay(-5)).toBe(0);
 });
 
-test('T-2: an alarm goes off at the earliest moment asked for, once', () => {
+test('T-2: an alarm fires once, at the earliest requested time', () => {
   const clock = new TestClock();
   const due = vi.fn();
   const alarm = new Alarm(due, clock);
@@ -32,7 +32,7 @@ test('T-2: a stopped alarm leaves no timer', () => {
   expect(clock.armed).toBe(0);
 });
 
-test('T-2: what is done every so often is done until it is stopped', () => {
+test('T-2: every() repeats until it is stopped', () => {
   const clock = new TestClock();
   const run = vi.fn();
   const stop = every(100, run, clock);
@@ -44,14 +44,14 @@ test('T-2: what is done every so often is done until it is stopped', () => {
   expect(clock.armed).toBe(0);
 });
 
-test('T-2: it can stop itself', () => {
+test('T-2: every() can be stopped by its own function', () => {
   const clock = new TestClock();
   const stop = every(100, () => stop(), clock);
   clock.advance(1000);
   expect(clock.armed).toBe(0);
 });
 
-test('X-3: a wait with a limit brings the result, or nothing when it takes longer, and leaves no timer', async () => {
+test('X-3: within() returns the result, or nothing after the limit, and leaves no timer', async () => {
   const clock = new TestClock();
   expect(await within(100, Promise.resolve('in time'), clock)).toBe('in time');
   const late = within(100, new Promise(() => {}), clock);
@@ -60,7 +60,7 @@ test('X-3: a wait with a limit brings the result, or nothing when it takes longe
   expect(clock.armed).toBe(0);
 });
 
-test('X-3: a signal with a limit is aborted when the time is up, and not after it was cancelled', () => {
+test('X-3: a timeout signal aborts after its limit, unless it is cancelled first', () => {
   const clock = new TestClock();
   const { signal } = timeoutSignal(100, clock);
   const { signal: unused, cancel } = timeoutSignal(100, clock);
@@ -70,7 +70,7 @@ test('X-3: a signal with a limit is aborted when the time is up, and not after i
   expect(unused.aborted).toBe(false);
 });
 
-test('S-5: entries that are still there after the time are acted on, each once and in order', () => {
+test('S-5: entries that remain after the delay are processed once and in order', () => {
   const clock = new TestClock();
   const acted: string[] = [];
   const delayed = new Delayed<string>(250, (entry) => acted.push(entry), clock);
@@ -90,7 +90,7 @@ test('S-5: entries that are still there after the time are acted on, each once a
   expect(acted).toEqual(['a', 'c', 'd']);
 });
 
-test('D-2: an entry may be added again when its time is over', () => {
+test('D-2: an entry can be added again when its delay is over', () => {
   const clock = new TestClock();
   let count = 0;
   const delayed = new Delayed<string>(

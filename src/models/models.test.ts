@@ -30,7 +30,7 @@ const HELLO = { messages: [says('Hi')], maxTokens: 50 };
 const tool = (name: string) => ({ name, description: 'd', inputSchema: { type: 'object', properties: {} } });
 
 describe.each(APIS)('%s', (api) => {
-  test('G-4: a prompt with all that a server may say is sent as the API takes it', async () => {
+  test('G-4: sends a complete prompt in the format of the API', async () => {
     const { ask, requests, mistakes } = await model(api);
     const { answer, tokens } = await ask({
       messages: [says('One'), says('Two', 'assistant'), { role: 'user', content: [{ type: 'text', text: 'Three' }] }],
@@ -77,7 +77,7 @@ describe.each(APIS)('%s', (api) => {
     }
   });
 
-  test('G-4: images are sent, also those that a tool returned', async () => {
+  test('G-4: sends images, including images in tool results', async () => {
     const { ask, requests, mistakes } = await model(api);
     const image = { type: 'image', data: PNG, mimeType: 'image/png' };
     await ask({
@@ -96,7 +96,7 @@ describe.each(APIS)('%s', (api) => {
     expect(JSON.stringify(requests[0]).split(PNG)).toHaveLength(3);
   });
 
-  test('G-4: tools are offered, called and answered in both directions, under names that the API allows', async () => {
+  test('G-4: sends and receives tool calls and results, with tool names that the API allows', async () => {
     const { ask, requests, mistakes, turns } = await model(api);
     turns.push({
       text: 'Let me see.',
@@ -140,12 +140,12 @@ describe.each(APIS)('%s', (api) => {
   test.each([
     ['the most tokens', { text: 'A', stop: api === 'openai' ? 'length' : 'max_tokens' }, 'maxTokens'],
     ['another reason', { text: 'A', stop: 'tired' }, 'tired'],
-  ])('G-4: it tells why a model stopped: %s', async (_what, turn, stopReason) => {
+  ])('G-4: maps the stop reason of the model: %s', async (_what, turn, stopReason) => {
     const { ask } = await model(api, {}, turn);
     expect((await ask(HELLO)).answer).toMatchObject({ stopReason });
   });
 
-  test('G-4: numbers of tools that no number holds stay as they are', async () => {
+  test('G-4: keeps large numbers in tool arguments exact', async () => {
     const input = '{"id":12345678901234567890}';
     const { ask, texts, turns } = await model(api);
     const call = { id: 'c1', name: 'get', input: 'INPUT' };
@@ -171,7 +171,7 @@ describe.each(APIS)('%s', (api) => {
     expect(texts[1]?.replaceAll('\\', '')).toContain(input);
   });
 
-  test('G-4: a refused key names its variable, and no part of it is told', async () => {
+  test('G-4: reports a refused key with the name of its variable and without the key', async () => {
     const { ask } = await model(api, { key: 'sk-wrong-0123456789' });
     const failure: unknown = await ask(HELLO).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelRefused);
@@ -181,7 +181,7 @@ describe.each(APIS)('%s', (api) => {
     await expect(without.ask(HELLO)).rejects.toThrow('requires a key (HTTP 401): set models.fast.key');
   });
 
-  test('G-4: an overloaded endpoint is asked again, as late as it says', async () => {
+  test('G-4: retries an overloaded endpoint after its Retry-After', async () => {
     const { ask, clock, count } = await model(
       api,
       {},
@@ -225,7 +225,7 @@ describe.each(APIS)('%s', (api) => {
       /arguments that|id or input/,
     ],
   ] satisfies [string, Turn[], number, string | RegExp][])(
-    'G-4: an endpoint %s',
+    'G-4: fails for an endpoint %s',
     async (_what, turns, times, message) => {
       const { ask, clock, count } = await model(api, {}, ...turns);
       const failure = ask({ ...HELLO, tools: [tool('get')] }).catch((error: Error) => error.message);
@@ -239,7 +239,7 @@ describe.each(APIS)('%s', (api) => {
     },
   );
 
-  test('G-4: an endpoint that does not answer is given up in time, or with the question', async () => {
+  test('G-4: stops waiting for an endpoint after a timeout, or when the question ends', async () => {
     const { ask, clock, count } = await model(api, {}, 'silence', 'silence');
     const late = ask(HELLO).catch((error: Error) => error.message);
     await vi.waitFor(() => expect(count()).toBe(1));
@@ -253,7 +253,7 @@ describe.each(APIS)('%s', (api) => {
     expect(clock.armed).toBe(0);
   });
 
-  test('G-4: an endpoint that is not there', async () => {
+  test('G-4: reports an endpoint that cannot be reached', async () => {
     const gone = await model(api);
     await gone.close();
     await expect(gone.ask(HELLO)).rejects.toThrow(/^its endpoint cannot be reached: .*ECONNREFUSED/);
@@ -265,7 +265,7 @@ describe.each(APIS)('%s', (api) => {
     [{ messages: [{ role: 'user', content: { type: 'video' } }] }, "content of the type 'video' cannot be sent"],
     [{ messages: [{ role: 'user', content: { type: 'audio', data: WAV, mimeType: 'audio/ogg' } }] }, 'audio'],
     [{ messages: [{ role: 'user' }] }, 'a message has no content'],
-  ])('G-4: what cannot be sent costs nothing: %j', async (params, message) => {
+  ])('G-4: refuses content that cannot be sent, without a request: %j', async (params, message) => {
     const { ask, count } = await model(api);
     const failure: unknown = await ask({ ...HELLO, ...params }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ModelRefused);
@@ -274,7 +274,7 @@ describe.each(APIS)('%s', (api) => {
   });
 });
 
-test('G-4: audio is sent where the format has it', async () => {
+test('G-4: audio is sent in a supported format', async () => {
   const { ask, requests, mistakes } = await model('openai');
   const content = [
     { type: 'text', text: 'Listen' },
@@ -285,7 +285,7 @@ test('G-4: audio is sent where the format has it', async () => {
   expect(JSON.stringify(requests)).toContain(`"input_audio":{"data":"${WAV}","format":"wav"}`);
 });
 
-test('G-4: messages that one API refuses in a row are joined there', async () => {
+test('G-4: consecutive messages of one role are joined for Anthropic, which refuses them', async () => {
   const { ask, requests, mistakes } = await model('anthropic');
   await ask({ ...HELLO, messages: [says('One'), says(''), says('Two')] });
   expect(mistakes).toEqual([]);
@@ -300,7 +300,7 @@ test('G-4: messages that one API refuses in a row are joined there', async () =>
   ]);
 });
 
-test('G-4: OpenAI itself is told the limit by its newer name, and takes four stop sequences', async () => {
+test('G-4: OpenAI itself gets max_completion_tokens and at most four stop sequences', async () => {
   const { openai } = await import('./openai.ts');
   const { readPrompt } = await import('./prompt.ts');
   const { body } = openai.exchange(readPrompt(HELLO), 'tiny', openai.url);

@@ -34,7 +34,7 @@ test.each([
   [{ name: 'A', mail: 'a@b', link: 'https://x.y', day: '1999-12-31', moment: '1999-12-31T10:00:00Z' }],
   [{ name: 'A', color: 'red', size: 'l', tags: ['a', 'c'], named: ['x'] }],
   [{ name: 'A', evil: `${'a'.repeat(50)}!`, nested: { deep: 1 }, unknown: true }],
-])('H-9: %j fits', (content) => {
+])('H-9: %j matches the form', (content) => {
   expect(formMistake(form, content)).toBeUndefined();
 });
 
@@ -59,15 +59,15 @@ test.each([
   [{ name: 'A', tags: ['z'] }, '"a", "b", "c"'],
   [{ name: 'A', tags: 'a' }, 'expected a list'],
   [{ name: 'A', named: ['y'] }, '"x"'],
-])('H-9: %j does not fit: %s', (content, mistake) => {
+])('H-9: %j does not match the form: %s', (content, mistake) => {
   expect(formMistake(form, content)).toContain(mistake);
 });
 
-test('H-9: what the form forbids is named', () => {
+test('H-9: a field that the form forbids is named', () => {
   expect(formMistake({ properties: {}, additionalProperties: false }, { typo: 1 })).toContain("'typo'");
 });
 
-test('W-2: every field that does not fit has a message of its own', () => {
+test('W-2: each invalid field has its own message', () => {
   const strict = { ...form, required: ['name', 'color'], additionalProperties: false };
   expect(formMistakes(strict, { name: 'abcdef', age: -1, ok: true, typo: 1 })).toEqual([
     { field: 'color', kind: 'missing', mistake: 'an answer is required' },
@@ -78,12 +78,12 @@ test('W-2: every field that does not fit has a message of its own', () => {
   expect(formMistakes(form, { name: 'A' })).toEqual([]);
 });
 
-test('X-4: a form that is none lets everything through', () => {
+test('X-4: an invalid form accepts everything', () => {
   expect(formMistake({ properties: 5, required: 'name' }, { name: 1 })).toBeUndefined();
   expect(formMistake({ properties: { name: { $ref: 'http://x' } } }, { name: 1 })).toBeUndefined();
 });
 
-test('X-3: many invalid values and many choices make one short mistake', () => {
+test('X-3: many invalid values and many choices give one short message', () => {
   const items = { type: 'string', enum: Array.from({ length: 200 }, (_, index) => `choice ${index}`) };
   const form = { type: 'object', properties: { picked: { type: 'array', items } } };
   const picked = Array.from({ length: 500_000 }, () => 'none of them');

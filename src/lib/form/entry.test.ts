@@ -24,11 +24,11 @@ test.each<[Record<string, unknown>, string, unknown]>([
   [{ type: 'string', format: 'date-time' }, '2026-02-28 10:00 +02:00', '2026-02-28T10:00:00+02:00'],
   [{ type: 'string', format: 'uri' }, 'https://x.example', 'https://x.example'],
   [{ type: 'object' }, '{"a":1}', { a: 1 }],
-])('C-3: for %j, %j is read as %j', (schema, typed, value) => {
+])('C-3: for the field %j, the text %j becomes %j', (schema, typed, value) => {
   expect(readEntry(textField(schema), typed)).toEqual({ kind: 'value', value });
 });
 
-test('C-3: a date and time without a zone is in that of the person', () => {
+test('C-3: a date-time without a zone is in the local time zone', () => {
   const entry = readEntry(textField({ type: 'string', format: 'date-time' }), '2026-02-28 10:00');
   if (entry.kind !== 'value') throw new Error(entry.kind);
   expect(entry.value).toMatch(/^2026-02-28T10:00:00[+-]\d\d:\d\d$/);
@@ -45,11 +45,11 @@ test.each<[Record<string, unknown>, string, string]>([
   [{ type: 'string', format: 'date' }, '2026-02-31x', 'expected the format date'],
   [{ type: 'string', format: 'date-time' }, 'tomorrow', 'expected the format date-time'],
   [{ type: 'string', format: 'uri' }, 'not a uri', 'expected the format uri'],
-])('C-3: for %j, %j is a mistake: %s', (schema, typed, mistake) => {
+])('C-3: for the field %j, the text %j is a mistake: %s', (schema, typed, mistake) => {
   expect(readEntry(textField(schema), typed)).toEqual({ kind: 'mistake', mistake });
 });
 
-test('C-3: an optional field can be left empty, a required one not', () => {
+test('C-3: an optional field may be empty, and a required field may not', () => {
   expect(readEntry(textField({ type: 'integer' }), ' ')).toEqual({ kind: 'empty' });
   expect(readEntry(textField({ type: 'integer' }, true), '')).toEqual({
     kind: 'mistake',
@@ -57,7 +57,7 @@ test('C-3: an optional field can be left empty, a required one not', () => {
   });
 });
 
-test('C-3: how many of several may be chosen is checked', () => {
+test('C-3: the number of chosen items is checked', () => {
   const several = field({ type: 'array', items: { enum: ['a', 'b', 'c'] }, minItems: 1, maxItems: 2 });
   expect(mistakeIn(several, [])).toBe('expected at least 1');
   expect(mistakeIn(several, ['a', 'b', 'c'])).toBe('expected at most 2');

@@ -81,11 +81,11 @@ test.each<[Record<string, unknown>, Partial<Field>]>([
     { kind: 'several of', choices: [{ value: 1, label: 'One' }], initial: [] },
   ],
   [{ type: 'object' }, { kind: 'text', help: '(an object as JSON, optional)' }],
-])('C-3: the field for %j', (schema, expected) => {
+])('C-3: the field for the schema %j', (schema, expected) => {
   expect(field(schema)).toMatchObject(expected);
 });
 
-test('C-3: a form without fields, or with nonsense for them, has none or plain ones', () => {
+test('C-3: a form without fields has no fields, and malformed fields become text fields', () => {
   expect(fieldsOf({})).toEqual([]);
   expect(fieldsOf({ properties: [] })).toEqual([]);
   expect(fieldsOf({ properties: { x: 7, __proto: {} }, required: 'x' }).map(({ kind }) => kind)).toEqual([

@@ -37,6 +37,6 @@ test.each([
   'postcode',
   'discard',
   'cards',
-])('G-3: %s does not', (text) => {
+])('G-3: %s does not look like a secret', (text) => {
   expect(looksLikeSecret(text)).toBe(false);
 });
