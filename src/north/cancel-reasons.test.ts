@@ -16,7 +16,7 @@ test.each([
   'context deadline exceeded',
   'MCP response future dropped',
   'detached-ceiling',
-])('T-4: a client that cancels with "%s" has stopped waiting', (reason) => {
+])('T-4: cancelling with the reason "%s" means that the client stopped waiting', (reason) => {
   expect(leavingFor(reason, 'auto')).toBe('gone');
   expect(leavingFor(reason, 'cancel')).toBe('cancelled');
 });
@@ -33,11 +33,11 @@ test.each([
   { toString: 0, valueOf: 0 },
   ['timeout'],
   new DOMException('This operation was aborted', 'AbortError'),
-])('T-4: a client that cancels with "%s" wants the work stopped', (reason) => {
+])('T-4: cancelling with the reason "%s" means that the work must stop', (reason) => {
   expect(leavingFor(reason, 'auto')).toBe('cancelled');
   expect(leavingFor(reason, 'keep')).toBe('gone');
 });
 
-test('T-4: a request that its client has left is never a cancellation', () => {
+test('T-4: a request whose connection closed is never a cancellation', () => {
   expect(leavingFor(REQUEST_LEFT, 'cancel')).toBe('gone');
 });

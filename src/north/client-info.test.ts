@@ -47,28 +47,31 @@ test.each([
   expect(isInitialize(initialize(params))).toBe(isInitializeRequest(initialize(params)));
 });
 
-test.each(['protocolVersion', 'clientInfo.name', 'clientInfo.title'])('M-7: a big number is no %s', (field) => {
-  const big = exactNumber('9007199254740993');
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { ...INFO } };
-  const [first = '', second] = field.split('.');
-  const wrong =
-    second === undefined ? { ...params, [first]: big } : { ...params, clientInfo: { ...INFO, [second]: big } };
-  const mistake = { key: field, problem: 'Invalid input: expected string, received number' };
-  expect(initializeMistake(wrong)).toEqual(mistake);
-  expect(isInitialize(initialize(wrong))).toBe(false);
-});
+test.each(['protocolVersion', 'clientInfo.name', 'clientInfo.title'])(
+  'M-7: a large number is not valid as %s',
+  (field) => {
+    const big = exactNumber('9007199254740993');
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { ...INFO } };
+    const [first = '', second] = field.split('.');
+    const wrong =
+      second === undefined ? { ...params, [first]: big } : { ...params, clientInfo: { ...INFO, [second]: big } };
+    const mistake = { key: field, problem: 'Invalid input: expected string, received number' };
+    expect(initializeMistake(wrong)).toEqual(mistake);
+    expect(isInitialize(initialize(wrong))).toBe(false);
+  },
+);
 
-test('M-7: a big number is no protocol version of a request', () => {
+test('M-7: a large number is not valid as the protocol version of a request', () => {
   const meta = { [VERSION_KEY]: exactNumber('9007199254740993'), [CLIENT_CAPABILITIES_KEY]: {} };
   expect(metaMistake(meta)).toMatchObject({ key: VERSION_KEY });
 });
 
-test.each([[undefined], [null], [{}]])('H-1, X-4: initialize with the id %j begins no session', (id) => {
+test.each([[undefined], [null], [{}]])('H-1, X-4: initialize with the ID %j begins no session', (id) => {
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO };
   expect(isInitialize({ ...initialize(params), id })).toBe(false);
 });
 
-test('X-4: another request does not', () => {
+test('X-4: a request other than initialize begins no session', () => {
   expect(isInitialize({ ...initialize({}), method: 'ping' })).toBe(false);
   expect(isInitialize(undefined)).toBe(false);
 });

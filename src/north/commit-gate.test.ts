@@ -16,7 +16,7 @@ function start(session: MemoryStore, work: () => Promise<Reply>) {
   return { outcome, over };
 }
 
-test('P-3: a reply leaves once the state that it reports is stored', async () => {
+test('P-3: a reply is sent after the state that it reports is stored', async () => {
   const session = new MemoryStore();
   const { release } = session.hold();
   const { outcome, over } = start(session, async () => report(session, RESULT));
@@ -36,7 +36,7 @@ test('P-3: a reply waits for every session that it reports on', async () => {
   expect(await over).toBe(RESULT);
 });
 
-test('P-3: the error that tells how a task ended waits too, and other errors do not', async () => {
+test('P-3: an error that reports the end of a task waits for the store, and other errors do not', async () => {
   const session = new MemoryStore();
   const { release } = session.hold();
   const failed = new ReportedError(-32000, 'the task failed');
@@ -49,13 +49,13 @@ test('P-3: the error that tells how a task ended waits too, and other errors do 
   expect(await waiting.over).toBe(failed);
 });
 
-test('P-3: what a server said leaves also while nothing can be stored', async () => {
+test('P-3: a relayed result is sent even while nothing can be stored', async () => {
   const session = new MemoryStore();
   session.hold();
   expect(await replyWhenStored(session, async () => passOn(RESULT))).toBe(RESULT);
 });
 
-test('P-3: a reply whose state cannot be stored is an error, or what it is instead', async () => {
+test('P-3: a reply whose state cannot be stored becomes an error or the given alternative', async () => {
   const session = new MemoryStore();
   session.hold().fail(new Error('disk full'));
   const failing = start(session, async () => report(session, RESULT));
@@ -66,7 +66,7 @@ test('P-3: a reply whose state cannot be stored is an error, or what it is inste
   );
 });
 
-test('P-3: a notification is sent once its state is stored, and not if that fails', async () => {
+test('P-3: a notification is sent after its state is stored, and not if storing fails', async () => {
   const session = new MemoryStore();
   const sent: string[] = [];
   const { release } = session.hold();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseExact } from '../lib/exact-json.ts';
 import { keep, madeOf, messageText } from './kept-results.ts';
 
-test('M-3: a kept result is sent like any other, with big numbers as they are', () => {
+test('M-3: a cached result is sent like any other, with exact large numbers', () => {
   const result = parseExact('{"tools":[{"name":"é \\"a\\"","n":9007199254740993}]}') as Record<string, unknown>;
   const text = messageText({ jsonrpc: '2.0', id: 'x"1', result });
   keep(result);
@@ -10,7 +10,7 @@ test('M-3: a kept result is sent like any other, with big numbers as they are', 
   expect(messageText({ jsonrpc: '2.0', id: 2, result })).toBe(text.replace('"x\\"1"', '2'));
 });
 
-test('M-3: what is made of a kept result is made once for each who makes it', () => {
+test('M-3: madeOf() caches the derived value of a cached result per maker', () => {
   const result = keep({ tools: [] });
   const makers = [{}, {}];
   const made = makers.map((by) => madeOf(result, by, () => ({ ...result })));
@@ -21,7 +21,7 @@ test('M-3: what is made of a kept result is made once for each who makes it', ()
   expect(madeOf(other, makers[0], () => ({ a: 1 }))).not.toBe(madeOf(other, makers[0], () => ({ a: 1 })));
 });
 
-test('X-3: only so much text is kept, and the rest is made again', () => {
+test('X-3: results are sent correctly beyond the limit of cached text', () => {
   const results = Array.from({ length: 40 }, (_each, index) => keep({ text: 'x'.repeat(1_000_000), index }));
   for (const result of [...results, ...results]) {
     expect(messageText({ jsonrpc: '2.0', id: 1, result })).toBe(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));

@@ -56,7 +56,7 @@ test.each([
   [],
   null,
   'text',
-])('X-4: %j is a message if the SDK takes it for one', (body) => {
+])('X-4: %j is a message if the SDK accepts it', (body) => {
   const guards = [isJSONRPCRequest, isJSONRPCNotification, isJSONRPCResultResponse, isJSONRPCErrorResponse];
   expect(isMessage(body)).toBe(guards.some((guard) => guard(body)));
 });
@@ -65,6 +65,6 @@ test.each([
   ['method', { ...V, method: exactNumber('9007199254740993') }],
   ['message of an error', { ...V, id: 1, error: { code: 1, message: exactNumber('9007199254740993') } }],
   ['task', { ...V, method: 'm', params: { _meta: { [RELATED]: { taskId: exactNumber('9007199254740993') } } } }],
-])('M-7: a big number is no %s', (_what, body) => {
+])('M-7: a large number is not valid as %s', (_what, body) => {
   expect(isMessage(body)).toBe(false);
 });

@@ -60,7 +60,7 @@ async function connected(handle: (request: ClientRequest) => Promise<Params> = a
 }
 
 describe('requests of the client', () => {
-  test('D-5: get results and errors as they are', async () => {
+  test('D-5: get results and errors unchanged', async () => {
     const { client } = await connected(async ({ method, params }) => {
       if (method === 'x/fail') throw new RpcError(-32002, 'refused', [1]);
       return { 'x-vendor': params };
@@ -70,7 +70,7 @@ describe('requests of the client', () => {
     expect(await client.ping()).toEqual({});
   });
 
-  test('D-5, X-3: get large results as they are, although others get theirs meanwhile', async () => {
+  test('D-5, X-3: get large results unchanged, and other requests are answered meanwhile', async () => {
     const large = { content: [{ type: 'text', text: 'a "line" 🎉\n'.repeat(300_000) }], rows: [1, null, { a: 'b' }] };
     const { client, sent } = await connected(async ({ method }) => (method === 'x/large' ? large : {}));
     const asked = client.request({ method: 'x/large' }, ANY);
@@ -90,7 +90,7 @@ describe('requests of the client', () => {
     });
   });
 
-  test('T-4: are cancelled with the words of the client, and then have no reply', async () => {
+  test('T-4: can be cancelled with a reason, and then get no reply', async () => {
     const requests: ClientRequest[] = [];
     const { client, sent, abandoned } = await connected(async (request) => {
       requests.push(request);
@@ -111,7 +111,7 @@ describe('requests of the client', () => {
     expect(sent).toHaveLength(before + 1);
   });
 
-  test('T-4, X-4: are cancelled also for a reason that is no text', async () => {
+  test('T-4, X-4: can be cancelled with a reason that is not a string', async () => {
     const requests: ClientRequest[] = [];
     const { client, peer, abandoned, mistakes } = await connected(async (request) => {
       requests.push(request);
@@ -126,7 +126,7 @@ describe('requests of the client', () => {
     expect(mistakes).toEqual([]);
   });
 
-  test('T-4: are abandoned even if work that hears of the cancellation fails', async () => {
+  test('T-4: are abandoned even if a cancellation listener throws', async () => {
     const requests: ClientRequest[] = [];
     const { client, peer, abandoned, mistakes } = await connected(async (request) => {
       requests.push(request);
@@ -142,7 +142,7 @@ describe('requests of the client', () => {
     expect(mistakes).toEqual(['notifications/cancelled was not handled: no']);
   });
 
-  test('T-7: report progress under the token of the client', async () => {
+  test('T-7: report progress with the token of the client', async () => {
     const { client } = await connected(async ({ exchange }) => {
       exchange.progress?.({ progress: 1, total: 2, 'x-vendor': 3 });
       return {};
@@ -152,14 +152,14 @@ describe('requests of the client', () => {
     expect(onprogress).toHaveBeenCalledWith(expect.objectContaining({ progress: 1, total: 2 }));
   });
 
-  test('X-4: get an error if their result cannot be written', async () => {
+  test('X-4: get an error if their result cannot be serialized', async () => {
     const result = { a: 1 };
     const { client, unwritable } = await connected(async () => result);
     unwritable.add(result);
     await expect(client.request({ method: 'x/a' }, ANY)).rejects.toMatchObject({ code: -32603 });
   });
 
-  test('H-1, X-4: a second `initialize` is answered, and a wrong one refused', async () => {
+  test('H-1, X-4: a second `initialize` is answered, and an invalid one is refused', async () => {
     const { client } = await connected();
     const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     expect(await client.request({ method: 'initialize', params }, ANY)).toMatchObject({
@@ -173,13 +173,13 @@ describe('requests of the client', () => {
     await expect(client.request({ method: 'initialize', params: wrong }, ANY)).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('D-5: notifications arrive, except for those of the connection itself', async () => {
+  test('D-5: notifications of the client are passed on, except for those of the connection', async () => {
     const { client, heard } = await connected();
     await client.notification({ method: 'x/a', params: { b: 1 } });
     await vi.waitFor(() => expect(heard).toEqual([['x/a', { b: 1 }]]));
   });
 
-  test('X-4: a notification that cannot be handled is reported, and the next one is', async () => {
+  test('X-4: a notification whose handler fails is reported, and the next one is handled', async () => {
     const { peer, heard, mistakes } = await connected();
     peer.receive({ jsonrpc: '2.0', method: 'x/fail' });
     peer.receive({ jsonrpc: '2.0', method: 'x/a' });
@@ -189,7 +189,7 @@ describe('requests of the client', () => {
 });
 
 describe('requests to the client', () => {
-  test('H-9: get its result or its error', async () => {
+  test('H-9: get the result or the error of the client', async () => {
     const { client, peer } = await connected();
     client.fallbackRequestHandler = async ({ params }) => {
       if (params?.['fail']) throw Object.assign(new Error('no'), { code: 4711, data: { a: 1 } });
@@ -199,7 +199,7 @@ describe('requests to the client', () => {
     await expect(peer.request('elicitation/create', { fail: true }, {})).rejects.toMatchObject({ code: 4711 });
   });
 
-  test('B-5: have ids that no earlier run of the program can have used', async () => {
+  test('B-5: have IDs that differ from those of earlier runs', async () => {
     const { peer, sent } = await connected();
     await peer.request('ping', undefined, {});
     await peer.request('ping', undefined, {});
@@ -208,7 +208,7 @@ describe('requests to the client', () => {
     for (const id of ids) expect(id).toMatch(/^[\w-]{8}\.\d+$/);
   });
 
-  test('H-9: are cancelled at the client when they are not needed any more, or take too long', async () => {
+  test('H-9: are cancelled at the client when they are aborted or time out', async () => {
     const { client, peer, clock } = await connected();
     const reasons: unknown[] = [];
     client.fallbackRequestHandler = async (_request, { mcpReq: { signal } }) =>
@@ -229,7 +229,7 @@ describe('requests to the client', () => {
     await vi.waitFor(() => expect(reasons).toEqual(['answered elsewhere', 'Request timed out']));
   });
 
-  test('D-5: get the whole message of a long error', async () => {
+  test('D-5: get the full message of a long error', async () => {
     const { client, peer } = await connected();
     const message = 'x'.repeat(10_000);
     client.fallbackRequestHandler = async () => {
@@ -238,7 +238,7 @@ describe('requests to the client', () => {
     await expect(peer.request('elicitation/create', {}, {})).rejects.toMatchObject({ code: 4711, message });
   });
 
-  test('X-4: that cannot be written fail, and leave nothing behind', async () => {
+  test('X-4: that cannot be serialized fail and leave no timer', async () => {
     const { peer, sent, clock, unwritable } = await connected();
     const params = { a: 1 };
     unwritable.add(params);
@@ -251,7 +251,7 @@ describe('requests to the client', () => {
     expect(sent).toHaveLength(before);
   });
 
-  test('H-9: that are answered are not cancelled any more', async () => {
+  test('H-9: that are answered are not cancelled later', async () => {
     const { client, peer, sent, clock } = await connected();
     client.fallbackRequestHandler = async () => new Promise<Params>(() => {});
     const cancel = new AbortController();
@@ -265,7 +265,7 @@ describe('requests to the client', () => {
     expect(sent.at(-1)).toBe(question);
   });
 
-  test('H-9: fail when the client is gone', async () => {
+  test('H-9: fail when the connection closes', async () => {
     const { peer, client } = await connected();
     client.fallbackRequestHandler = async () => new Promise<Params>(() => {});
     const asked = peer.request('elicitation/create', {}, {});
@@ -274,7 +274,7 @@ describe('requests to the client', () => {
     await expect(peer.request('ping', undefined, {})).rejects.toThrow('Connection closed');
   });
 
-  test('X-4: an answer to nothing is reported', async () => {
+  test('X-4: a response to an unknown request is reported', async () => {
     const { peer, mistakes } = await connected();
     peer.receive({ jsonrpc: '2.0', id: 'unknown', result: {} });
     expect(mistakes).toEqual(['response to an unknown request: "unknown"']);

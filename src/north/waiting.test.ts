@@ -30,7 +30,7 @@ function start() {
   };
 }
 
-test('T-7: a client that gave a token hears something every ten seconds', async () => {
+test('T-7: a client with a progress token gets progress every ten seconds', async () => {
   const { clock, heard, result, finish } = start();
   clock.advance(9_999);
   expect(heard).toEqual([]);
@@ -43,7 +43,7 @@ test('T-7: a client that gave a token hears something every ten seconds', async 
   expect(await result).toBe('done');
 });
 
-test('T-7: what is sent only goes up', async () => {
+test('T-7: the sent progress always increases', async () => {
   const { clock, heard, report, result, finish } = start();
   report({ progress: 5, total: 10 });
   clock.advance(20_000);
@@ -61,7 +61,7 @@ test('T-7: what is sent only goes up', async () => {
   await result;
 });
 
-test('T-7: the server’s own progress puts the next beat off', async () => {
+test('T-7: progress of the server delays the next heartbeat', async () => {
   const { clock, heard, report, result, finish } = start();
   clock.advance(9_000);
   report({ progress: 1 });
@@ -73,7 +73,7 @@ test('T-7: the server’s own progress puts the next beat off', async () => {
   await result;
 });
 
-test('T-7: nothing is sent once the client has left, and no timer is left over', async () => {
+test('T-7: nothing is sent after the client has left, and no timer remains', async () => {
   const { clock, heard, exchange, report, result, finish } = start();
   exchange.clientLeft();
   report({ progress: 1 });
@@ -84,7 +84,7 @@ test('T-7: nothing is sent once the client has left, and no timer is left over',
   expect(clock.armed).toBe(0);
 });
 
-test('T-7: work that fails leaves no timer behind either', async () => {
+test('T-7: failed work leaves no timer', async () => {
   const { clock, result, fail } = start();
   expect(clock.armed).toBe(1);
   fail(new Error('broken'));
@@ -92,7 +92,7 @@ test('T-7: work that fails leaves no timer behind either', async () => {
   expect(clock.armed).toBe(0);
 });
 
-test('T-7: without a token there is no beat', async () => {
+test('T-7: without a progress token there are no heartbeats', async () => {
   const clock = new TestClock();
   const result = whileWaiting({ clock, exchange: new Exchange() }, 'slow is running', async (onProgress) => {
     onProgress({ progress: 1 });
@@ -102,7 +102,7 @@ test('T-7: without a token there is no beat', async () => {
   expect(await result).toBe('done');
 });
 
-test('T-7: progress that comes after the end of the work starts no timer', async () => {
+test('T-7: progress after the end of the work starts no timer', async () => {
   const { clock, report, result, finish } = start();
   finish('done');
   await result;

@@ -39,29 +39,29 @@ test.each<[what: string, wrong: Record<string, unknown>, says: string | RegExp]>
   ['a wrong setting', { settings: { tasks: { ttlMs: -1 } } }, 'tasks.ttlMs: expected at least 1, got -1'],
   ['a setting that is none', { settings: { task: {} } }, "task: unknown key; did you mean 'tasks'?"],
   ['tasks of another make', { tasks: {} }, 'createTaskController'],
-])('D-1: %s is refused at once, with the way out', (_what, wrong, says) => {
+])('D-1: %s is refused at once, and the error says how to correct it', (_what, wrong, says) => {
   expect(() => createTaskServer({ ...GOOD, ...wrong })).toThrow(says);
 });
 
-test('D-1: without options the first of what is missing is told', () => {
+test('D-1: without options the error names the missing option', () => {
   const create = createTaskServer as (options?: unknown) => unknown;
   expect(() => create()).toThrow("the options are missing; give at least 'name', 'version' and 'tools'");
   expect(() => create({})).toThrow("'name' is missing");
 });
 
-test('D-1: tasks bring their store; another one beside them is refused', async () => {
+test('D-1: a task controller has its own store, and a second store is refused', async () => {
   const tasks = await createTaskController();
   expect(() => createTaskServer({ ...GOOD, tasks, store: 'shop.db' })).toThrow("leave 'store' out");
   await tasks.close();
 });
 
-test('D-1: capabilities are those of what is defined', () => {
+test('D-1: the capabilities follow from the definition', () => {
   const requests = { 'resources/list': () => ({}), 'resources/read': () => ({}), 'completion/complete': () => ({}) };
   expect(define(GOOD).info.capabilities).toEqual({ tools: {} });
   expect(define({ ...GOOD, requests }).info.capabilities).toEqual({ tools: {}, resources: {}, completions: {} });
 });
 
-test('D-1: two tools whose schemas have the same id are each checked by their own', () => {
+test('D-1: two tools whose schemas have the same ID are validated by their own schema', () => {
   const schema = (field: string) => ({ $id: 'args', type: 'object', required: [field] });
   const { tools } = define({
     ...GOOD,

@@ -28,7 +28,7 @@ const START = { tool: 'order', args: { count: 1 } };
 const QUESTION = { kind: 'elicitation', params: { message: 'Which size?' }, key: 'size' } as const;
 const ANSWER = { action: 'accept', content: { size: 'M' } };
 
-test('D-1: a task from its beginning to its end', async () => {
+test('D-1: a task is created, asks a question and completes', async () => {
   const tasks = await controller();
   const seen: string[] = [];
   const stop = tasks.watch(({ status, statusMessage = '' }) => seen.push(`${status} ${statusMessage}`.trim()));
@@ -56,7 +56,7 @@ test('D-1: a task from its beginning to its end', async () => {
   expect(seen).toHaveLength(5);
 });
 
-test('D-1: asked again under the same key, it is the same question, before the answer and after it', async () => {
+test('D-1: a question under the same key is asked once, and its answer is reused', async () => {
   const tasks = await controller();
   const { id } = await tasks.create(START);
   const twice = [tasks.ask(id, QUESTION), tasks.ask(id, QUESTION)];
@@ -68,7 +68,7 @@ test('D-1: asked again under the same key, it is the same question, before the a
   expect(tasks.questions(id)).toEqual([]);
 });
 
-test('D-1: with its task a question is over, and an ended task asks nothing', async () => {
+test('D-1: the question of a cancelled task ends, and an ended task cannot ask', async () => {
   const tasks = await controller();
   const { id } = await tasks.create(START);
   const asking = expect(tasks.ask(id, QUESTION)).rejects.toThrow('the call has ended');
@@ -78,7 +78,7 @@ test('D-1: with its task a question is over, and an ended task asks nothing', as
   await expect(tasks.ask(id, QUESTION)).rejects.toThrow(`task ${id} has ended: cancelled`);
 });
 
-test('D-1: a withdrawn question is over, and its task goes on', async () => {
+test('D-1: a withdrawn question ends, and its task continues', async () => {
   const tasks = await controller();
   const { id } = await tasks.create(START);
   const withdraw = new AbortController();
@@ -88,13 +88,13 @@ test('D-1: a withdrawn question is over, and its task goes on', async () => {
   expect(tasks.get(id)).toMatchObject({ status: 'working' });
 });
 
-test('D-1: a task whose time runs out has expired', async () => {
+test('D-1: a task expires after its TTL', async () => {
   const tasks = await controller();
   const { id } = await tasks.create({ ...START, ttlMs: 30 });
   expect(await tasks.until(id, ({ status }) => status === 'expired')).toMatchObject({ status: 'expired' });
 });
 
-test('D-1: what is in a file is there again, with its questions and their answers', async () => {
+test('D-1: tasks in a file survive a restart, with their questions and answers', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-test-'));
   const store = join(folder, 'tasks.db');
   try {
@@ -129,7 +129,7 @@ test('D-1: what is in a file is there again, with its questions and their answer
   }
 });
 
-test('D-1: two servers do not share their tasks', async () => {
+test('D-1: two servers cannot share a task controller', async () => {
   const tasks = await controller();
   const options = { name: 'shop', version: '1.0.0', tasks, tools: { order: { run: () => 'done' } } };
   const [one, other] = [createTaskServer(options), createTaskServer(options)];

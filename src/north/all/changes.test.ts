@@ -20,7 +20,7 @@ function having(...tools: string[]): PlayedServer {
 }
 
 describe.each(ERAS)('M-1: a %s client', (era) => {
-  test('S-3: hears of a server that is added and removed, and others do not see it', async () => {
+  test('S-3: is notified of added and removed servers, and other principals do not see them', async () => {
     const servers = { one: having('a'), added: having('b') };
     const { url, all } = await scriptedGroup(servers, { settings: TOKENS, unconfigured: ['added'] });
     const ada = await clientAt(era, all, { headers: ADA });
@@ -41,7 +41,7 @@ describe.each(ERAS)('M-1: a %s client', (era) => {
     expect(unheard.told(CHANGED)).toEqual([]);
   });
 
-  test('sees what its group selects, and can call nothing else', async () => {
+  test('sees the entries that its group selects, and can call no others', async () => {
     const servers = { 'db-a': having('read', 'write', 'drop'), 'db-b': having('read'), web: having('read') };
     const groups = {
       data: { servers: ['db-*'], include: ['*__read', 'db-a__*'], exclude: ['*__drop'] },
@@ -61,7 +61,7 @@ describe.each(ERAS)('M-1: a %s client', (era) => {
     expect(await plain.error('tools/call', { name: 'db-a__read' })).toMatchObject({ code: -32602 });
   });
 
-  test('is warned in the log of patterns that match nothing, once', async () => {
+  test('causes one warning in the log per pattern that matches nothing', async () => {
     const groups = { data: { include: ['one__*', 'two__read'], exclude: ['*__writ'] } };
     const { url, logs } = await scriptedGroup({ one: having('read', 'write') }, { settings: { groups } });
     for (const program of ['first', 'second']) {
@@ -74,7 +74,7 @@ describe.each(ERAS)('M-1: a %s client', (era) => {
     ]);
   });
 
-  test('X-4: in a group without prefixes gets the first of two tools that have become one name', async () => {
+  test('X-4: gets the first of two tools with the same name in a group without prefixes', async () => {
     const servers = { one: having('read'), two: having('write') };
     const { url, logs } = await scriptedGroup(servers, { settings: { groups: { plain: { prefix: false } } } });
     const client = await clientAt(era, `${url}/plain`);
@@ -90,7 +90,7 @@ describe.each(ERAS)('M-1: a %s client', (era) => {
   });
 });
 
-test('M-1, X-2: an unknown group is not found, and the session of one endpoint not at another', async () => {
+test('M-1, X-2: an unknown group is not found, and a session is valid at its own endpoint only', async () => {
   const groups = { data: {} };
   const { url, all } = await scriptedGroup({ one: having('a') }, { settings: { groups } });
   const unknown = await post(`${url}/nothing`, INITIALIZE);
@@ -101,7 +101,7 @@ test('M-1, X-2: an unknown group is not found, and the session of one endpoint n
   expect((await elsewhere.send('tools/list')).status).toBe(404);
 });
 
-test('M-1, X-2: the session and the tasks of one principal are not there for another', async () => {
+test('M-1, X-2: sessions and tasks of one principal are hidden from another', async () => {
   const one = having('a');
   one.tools['a'] = () => {};
   const { all } = await scriptedGroup({ one }, { settings: TOKENS });
@@ -114,7 +114,7 @@ test('M-1, X-2: the session and the tasks of one principal are not there for ano
   expect((await ben.request('tasks/list'))['tasks']).toEqual([]);
 });
 
-test('M-4, P-2: after a restart, a stored session connects only to servers of its group that it subscribed to', async () => {
+test('M-4, P-2: a restored session connects only to servers of its group that it subscribed to', async () => {
   const resources = [{ uri: 'x://a', name: 'a' }];
   const servers = { one: having('a'), two: having('b'), three: having('c') };
   for (const each of Object.values(servers)) each.lists.resources.push(...resources);
@@ -130,7 +130,7 @@ test('M-4, P-2: after a restart, a stored session connects only to servers of it
 });
 
 describe('M-3: log levels', () => {
-  test('reach all servers, also those that connect or are added later, and come back after a restart', async () => {
+  test('apply to all servers, including servers that connect or are added later, and after a restart', async () => {
     const servers = {
       one: having('a'),
       modern: having('b'),
@@ -160,7 +160,7 @@ describe('M-3: log levels', () => {
     expect(await client.error('logging/setLevel', { level: 'loud' })).toMatchObject({ code: -32602 });
   });
 
-  test('and messages name the server', async () => {
+  test('of several servers: messages name their server in the logger', async () => {
     const servers = { one: having('a'), two: having('b') };
     const { all } = await scriptedGroup(servers);
     const client = await LegacyWire.open(all);
@@ -173,7 +173,7 @@ describe('M-3: log levels', () => {
     ]);
   });
 
-  test('of a modern client go with each request to its server, which answers on its stream', async () => {
+  test('of a modern client go with each request to its server, and messages arrive on its stream', async () => {
     const one = having('a');
     one.tools['a'] = (call) => {
       const related = { requestId: call.outgoing.id };
@@ -193,7 +193,7 @@ describe('M-3: log levels', () => {
 });
 
 test.each(ERAS)(
-  'M-1, T-4: a %s client that gave up takes its call over, and never that of another server',
+  'M-1, T-4: a %s client that stopped waiting takes over its call, and never that of another server',
   async (era) => {
     const servers = { one: having('a'), two: having('a') };
     for (const { tools } of Object.values(servers)) tools['a'] = () => {};
@@ -216,7 +216,7 @@ test.each(ERAS)(
   },
 );
 
-test('M-1, H-5: a client of the hub finds a task that a client of all servers left', async () => {
+test('M-1, H-5: a client of the hub finds a task of a client of the endpoint of all servers', async () => {
   const one = having('a');
   one.tools['a'] = () => {};
   const { url, all } = await scriptedGroup({ one });

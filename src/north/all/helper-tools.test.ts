@@ -12,7 +12,7 @@ import { HELPER_TOOLS } from '../hub/tools/all.ts';
 
 const HELPERS = HELPER_TOOLS.map(({ name }) => name);
 
-test('M-5: the names that are known before the tools are loaded are theirs', () => {
+test('M-5: the names that are known before the tools are loaded match the loaded tools', () => {
   expect(HELPERS).toEqual([...HELPER_NAMES]);
 });
 
@@ -44,7 +44,7 @@ async function begun({ connections }: PlayedServer): Promise<ScriptedCall> {
 }
 
 describe('M-5: a client that declared neither tasks nor elicitation', () => {
-  test('sees the tools for tasks and questions behind those of the servers', async () => {
+  test('sees the helper tools after the tools of the servers', async () => {
     const { group } = await setUp();
     const client = await plainClient(group);
     expect(await toolsOf(client)).toEqual(['one__work', 'one__echo', 'two__work', ...HELPERS]);
@@ -55,7 +55,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
     expect(JSON.stringify(await client.request('tools/list'))).not.toContain('outputSchema');
   });
 
-  test('H-4: gets the result of a fast call as it is', async () => {
+  test('H-4: gets the result of a fast call unchanged', async () => {
     const { group } = await setUp();
     const client = await plainClient(group);
     expect(await client.call('one__echo')).toEqual({ content: [{ type: 'text', text: 'hello' }] });
@@ -63,7 +63,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
     expect(await client.call('one__echo')).toEqual({ content: [{ type: 'text', text: 'hello' }] });
   });
 
-  test('H-3: gets a task for a slow call, and its result later', async () => {
+  test('H-3: gets a task for a slow call, and the result with get_task_result', async () => {
     const { group, one } = await setUp();
     const client = await plainClient(group);
     const calling = call(client, 'one__work', { a: 1 });
@@ -78,7 +78,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
     expect((await call(client, 'list_tasks', { include_completed: true })).body['tasks']).toHaveLength(1);
   });
 
-  test('H-5: finds a question in the reply, and answers it', async () => {
+  test('H-5: gets a question in the reply, and answers it with a tool', async () => {
     const { group, two } = await setUp();
     const client = await plainClient(group);
     const calling = call(client, 'two__work');
@@ -99,7 +99,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
     expect(textOf(await client.call('get_task_result', { task_id: taskIdOf(promoted) }))).toBe('size M');
   });
 
-  test('E-1, H-7: hears of the end of a task with the next reply or while it waits for it, once', async () => {
+  test('E-1, H-7: gets the event that a task ended once, with the next reply or while it waits', async () => {
     const { group, one } = await setUp();
     const client = await plainClient(group);
     const promoted = async (): Promise<ScriptedCall> => {
@@ -121,7 +121,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
     expect((await call(client, 'one__echo')).events).toEqual([]);
   });
 
-  test('E-3: hears of a notification as such, and not again as an event', async () => {
+  test('E-3: gets a notification on its stream, and not again as an event', async () => {
     const { group, one } = await setUp();
     const client = await plainClient(group);
     await toolsOf(client);
@@ -131,7 +131,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
     expect((await call(client, 'one__echo')).events).toEqual([]);
   });
 
-  test('T-4: finds what became of a call that it gave up', async () => {
+  test('T-4: finds the result of a call after its request timed out', async () => {
     const { group, one } = await setUp();
     const client = await plainClient(group);
     const stream = client.callStream('one__work');
@@ -148,7 +148,7 @@ describe('M-5: a client that declared neither tasks nor elicitation', () => {
   });
 });
 
-test('M-5, S-1: the tools show a client nothing of others, whose servers may not be in its group', async () => {
+test('M-5, S-1: helper tools show no data of other clients and of servers outside the group', async () => {
   const secret = new PlayedServer({ tools: [tool('open')] });
   const one = new PlayedServer({ tools: [tool('echo')] });
   one.tools['echo'] = (each) => each.answer('hello');
@@ -164,7 +164,7 @@ test('M-5, S-1: the tools show a client nothing of others, whose servers may not
   expect((await call(other, 'get_elicitations')).body).toEqual({ elicitations: [] });
 });
 
-test('M-5, X-3: a request counts once towards the limits', async () => {
+test('M-5, X-3: a call of a helper tool counts as one request towards the limits', async () => {
   const { group } = await setUp({ limits: { requestsPerSession: 1 } });
   const client = await plainClient(group);
   expect(textOf(await client.call('one__echo'))).toBe('hello');
@@ -177,7 +177,7 @@ describe('M-5: the setting all.helperTools', () => {
     ['tasks', { tasks: { requests: { elicitation: { create: {} } } } }],
   ] as const;
 
-  test.each(able)('auto: a client with %s has no need of them', async (_what, capabilities) => {
+  test.each(able)('auto: a client with %s does not get them', async (_what, capabilities) => {
     const { group, one } = await setUp();
     const client = await LegacyWire.open(group.all, { capabilities });
     expect(await toolsOf(client)).toEqual(['one__work', 'one__echo', 'two__work']);
@@ -190,12 +190,12 @@ describe('M-5: the setting all.helperTools', () => {
     expect(await calling).toMatchObject({ structuredContent: { n: 1 } });
   });
 
-  test('auto: a modern client has no need of them', async () => {
+  test('auto: a modern client does not get them', async () => {
     const { group } = await setUp();
     expect(await toolsOf(new ModernWire(group.all, { capabilities: {} }))).toHaveLength(3);
   });
 
-  test('always: every client has them, and calls of those that can wait stay open', async () => {
+  test('always: all clients get them, and slow calls stay open for clients that can wait', async () => {
     const { group, one } = await setUp({ all: { helperTools: 'always' } });
     const clients = [await LegacyWire.open(group.all), new ModernWire(group.all)];
     for (const client of clients) {
@@ -210,7 +210,7 @@ describe('M-5: the setting all.helperTools', () => {
     expect(textOf((await calling) ?? {})).toBe('done');
   });
 
-  test('never: no client has them, and a slow call stays open', async () => {
+  test('never: no client gets them, and a slow call stays open', async () => {
     const { group, one } = await setUp({ all: { helperTools: 'never' } });
     const client = await plainClient(group);
     expect(await toolsOf(client)).toHaveLength(3);

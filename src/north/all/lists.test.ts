@@ -47,7 +47,7 @@ const asked = (server: PlayedServer, method: string): boolean =>
   server.connections.some(({ requests }) => requests.some((each) => each.method === method));
 
 describe.each(ERAS)('M-3: the lists of a %s client', (era) => {
-  test('are in the order of the servers, whichever answers first', async () => {
+  test('are in the order of the servers, regardless of who answers first', async () => {
     let group: ScriptedGroup;
     const servers = { c: having('z', 'a'), a: having('m'), b: having('k') };
     delay(servers.c, 'tools/list', 200, () => group.clock);
@@ -61,7 +61,7 @@ describe.each(ERAS)('M-3: the lists of a %s client', (era) => {
     expect(await listing).toEqual(['c__z', 'c__a', 'a__m', 'b__k']);
   });
 
-  test('have pages, whose cursors hold while other entries come', async () => {
+  test('have pages, whose cursors stay valid while entries are added', async () => {
     const servers = { one: having(...Array.from({ length: 700 }, (_each, index) => `t${index}`)), two: having() };
     servers.two.lists.tools.push(...servers.one.lists.tools);
     const client = await clientAt(era, (await scriptedGroup(servers)).all);
@@ -81,7 +81,7 @@ describe.each(ERAS)('M-3: the lists of a %s client', (era) => {
     expect(await client.error('tools/list', { cursor: 7 })).toMatchObject({ code: -32602 });
   });
 
-  test('change once for the client when one server says that its list has changed', async () => {
+  test('are reported as changed once when a server reports a change, and only that server is read again', async () => {
     const servers = { one: having('a'), two: having('b') };
     const client = await clientAt(era, (await scriptedGroup(servers)).all);
     expect(await toolsOf(client)).toEqual(['one__a', 'two__b']);
@@ -98,7 +98,7 @@ describe.each(ERAS)('M-3: the lists of a %s client', (era) => {
     expect(stream.told(CHANGED)).toHaveLength(1);
   });
 
-  test('are read again from a server that does not promise to tell of changes', async () => {
+  test('are read again from a server without the listChanged capability', async () => {
     const one = having('a');
     one.info = { ...one.info, capabilities: { ...FULL, tools: {} } };
     const client = await clientAt(era, (await scriptedGroup({ one, two: having('b') })).all);
@@ -107,7 +107,7 @@ describe.each(ERAS)('M-3: the lists of a %s client', (era) => {
     expect(await toolsOf(client)).toEqual(['one__a', 'one__c', 'two__b']);
   });
 
-  test('leave out what a server does not have', async () => {
+  test('contain nothing of a server that lacks the capability', async () => {
     const one = having('a');
     one.info = { ...one.info, capabilities: {} };
     const client = await clientAt(era, (await scriptedGroup({ one, two: having('b') })).all);
@@ -118,7 +118,7 @@ describe.each(ERAS)('M-3: the lists of a %s client', (era) => {
   });
 });
 
-test('M-3: the introduction has one section for each server that says something of itself', async () => {
+test('M-3: the instructions have one section for each server that has instructions', async () => {
   const servers = { one: having(), two: having(), three: having() };
   servers.one.info = { ...servers.one.info, instructions: 'Use add.\n' };
   servers.three.info = { ...servers.three.info, instructions: 'Ask first.' };
@@ -130,7 +130,7 @@ test('M-3: the introduction has one section for each server that says something 
   );
 });
 
-test('M-4: server/discover is answered soon beside a slow server, or clients take the gateway for an older one', async () => {
+test('M-4: server/discover is answered soon despite a slow server', async () => {
   const [slow, one] = [having('late'), having('a')];
   slow.gate = new Promise<void>(() => {});
   one.info = { ...one.info, instructions: 'Use add.' };
@@ -144,7 +144,7 @@ test('M-4: server/discover is answered soon beside a slow server, or clients tak
 });
 
 describe.each(ERAS)('M-4: a %s client', (era: Era) => {
-  test('waits once for a server that does not introduce itself, and never again', async () => {
+  test('waits once for a server that does not answer initialize, and later requests do not wait', async () => {
     const slow = having('late');
     slow.gate = new Promise<void>(() => {});
     const group = await scriptedGroup({ slow, one: having('a') });
@@ -164,7 +164,7 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(textOf(await client.call('one__a'))).toBe('done');
   });
 
-  test('waits once for a slow list, and hears when it is there', async () => {
+  test('waits once for a slow list, and is notified when the list has arrived', async () => {
     let group: ScriptedGroup;
     const slow = having('late');
     delay(slow, 'tools/list', 7000, () => group.clock);
@@ -180,7 +180,7 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(stream.told(CHANGED)).toHaveLength(1);
   });
 
-  test('never waits again for a list that is always slow', async () => {
+  test('waits at most once for a list that is always slow', async () => {
     let group: ScriptedGroup;
     const slow = having('late');
     slow.info = { ...slow.info, capabilities: { ...FULL, tools: {} } };
@@ -200,7 +200,7 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(await toolsOf(client)).toEqual(['slow__late', 'slow__later', 'one__a']);
   });
 
-  test('waits for the slowest server that answers, and not for one after the other', async () => {
+  test('waits for the servers in parallel', async () => {
     let group: ScriptedGroup;
     const names = ['a', 'b', 'c', 'd'];
     const servers = Object.fromEntries(names.map((name) => [name, having('tool')]));
@@ -212,7 +212,7 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(await after(4000, group, begun, toolsOf(client))).toEqual(names.map((name) => `${name}__tool`));
   });
 
-  test('sees the others beside a server that is down, and hears when it comes back', async () => {
+  test('sees the tools of other servers while one is down, and is notified when it is back', async () => {
     const down = having('back');
     down.unreachable = 'it is down';
     const { all, logs } = await scriptedGroup({ down, one: having('a') });
@@ -235,7 +235,7 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(logs.filter(({ event }) => event === 'list_not_read')).toMatchObject([{ data: { server: 'down' } }]);
   });
 
-  test('hears of a server that is back after it was given up, without asking for anything', async () => {
+  test('is notified without a request when a server that was down is back', async () => {
     const down = having('back');
     down.unreachable = 'it is down';
     const { all, clock } = await scriptedGroup({ down, one: having('a') });
@@ -251,7 +251,7 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(await toolsOf(client)).toEqual(['down__back', 'one__a']);
   });
 
-  test('sees the others beside a server that fails to list, until it does', async () => {
+  test('sees the tools of other servers while one server fails to list', async () => {
     const faulty = having('works');
     const works = faulty.methods['tools/list'] ?? (() => ({}));
     faulty.methods['tools/list'] = () => Promise.reject(new Error('out of order'));
@@ -268,7 +268,7 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(await toolsOf(client)).toEqual(['faulty__works', 'one__a']);
   });
 
-  test('still sees the last list of a server that goes away, and what is new when it is back', async () => {
+  test('sees the last list of a disconnected server, and the new list after the reconnect', async () => {
     const leaving = having('old');
     const { all } = await scriptedGroup({ leaving, one: having('a') });
     const client = await clientAt(era, all);
@@ -284,7 +284,7 @@ describe.each(ERAS)('M-4: a %s client', (era: Era) => {
     expect(await toolsOf(client)).toEqual(['leaving__old', 'leaving__new', 'one__a']);
   });
 
-  test('M-1, X-3: does not get a list that is too long, and learns why', async () => {
+  test('M-1, X-3: does not get a list above the size limit, and gets the reason', async () => {
     const huge = having(...Array.from({ length: 1000 }, (_each, index) => `t${index}`));
     for (const each of huge.lists.tools) each['description'] = 'x'.repeat(10_000);
     const client = await clientAt(era, (await scriptedGroup({ huge, one: having('a') })).all);

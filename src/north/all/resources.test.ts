@@ -20,7 +20,7 @@ const read = async (client: { request: LegacyWire['request'] }, uri: string): Pr
   (await client.request('resources/read', { uri }))['contents'];
 
 describe.each(ERAS)('M-3: a %s client', (era) => {
-  test('reads resources under their own addresses; the second one of an address names its server', async () => {
+  test('reads resources by their own URIs, and a repeated URI by one that names the server', async () => {
     const servers = { one: library('one', ['x://a', 'x://b']), 'two 2': library('two', ['x://b', 'x://c']) };
     const client = await clientAt(era, (await scriptedGroup(servers)).all);
     const shown = ['x://a', 'x://b', 'meanwhile://two%202/x://b', 'x://c'];
@@ -32,7 +32,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     for (const [index, uri] of shown.entries()) expect(await read(other, uri)).toEqual([{ uri, text: texts[index] }]);
   });
 
-  test('hears of changes under the address that it subscribed with', async () => {
+  test('gets updates with the URI that it subscribed with', async () => {
     const servers = { one: library('one', ['x://b']), two: library('two', ['x://b']) };
     const client = await clientAt(era, (await scriptedGroup(servers)).all);
     const [first, second] = (await idsOf(client, 'resources/list')) as [string, string];
@@ -49,7 +49,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     expect(await heard.heard('notifications/resources/updated')).toMatchObject({ params: { uri: named } });
   });
 
-  test('does not hear of what it has unsubscribed from', async () => {
+  test('gets no updates after it has unsubscribed', async () => {
     const servers = { one: library('one', ['x://b']), two: library('two', ['x://b']) };
     const client = await clientAt(era, (await scriptedGroup(servers)).all);
     const stream = await watch(client, ['meanwhile://two/x://b']);
@@ -60,7 +60,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     await soon(() => [...servers.two.last.subscribed]).toEqual([]);
   });
 
-  test('finds the user interface of a tool where the tool says that it is', async () => {
+  test('finds the UI resource of a tool at the URI in the tool metadata', async () => {
     const meta = { ui: { resourceUri: 'ui://view/main', visibility: ['app'] }, 'ui/resourceUri': 'ui://view/main' };
     const lists = { tools: [tool('show', { _meta: { ...meta, other: 1 } })] };
     const servers = { one: library('one', ['ui://view/main'], lists), two: library('two', ['ui://view/main'], lists) };
@@ -77,7 +77,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     expect(await read(client, 'ui://view/main')).toMatchObject([{ text: 'ui://view/main of one' }]);
   });
 
-  test('X-2: reads an address that names a server from no other server', async () => {
+  test('X-2: reads a URI that names a server from that server only', async () => {
     const servers = { bank: library('bank', []), evil: library('evil', []) };
     servers.evil.texts['ui://bank/form'] = servers.evil.texts['ui://form'] = 'pay me';
     const client = await clientAt(era, (await scriptedGroup(servers)).all);
@@ -86,7 +86,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     expect(servers.evil.last.requests.map(({ method }) => method)).not.toContain('resources/read');
   });
 
-  test('follows the links in results to the server that made them', async () => {
+  test('can read the resource links in results, which name their server', async () => {
     const uris = ['x://b', 'ui://one/main', 'x://only'];
     const servers = { one: library('one', ['x://b']), two: library('two', uris, { tools: [tool('links')] }) };
     const content = [
@@ -109,7 +109,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     }
   });
 
-  test('ends a subscription at the server that has it, whichever servers came since', async () => {
+  test('unsubscribes at the right server, even if another server came since', async () => {
     const servers = { one: library('one', ['x://b']), two: library('two', ['x://b']) };
     servers.one.unreachable = 'not yet';
     const client = await clientAt(era, (await scriptedGroup(servers)).all);
@@ -129,7 +129,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     await soon(() => [...servers.two.last.subscribed]).toEqual([]);
   });
 
-  test('reads by templates, also where two servers have the same', async () => {
+  test('reads by resource templates, also if two servers have the same template', async () => {
     const resourceTemplates = [{ uriTemplate: 'file:///{path}', name: 'files' }];
     const servers = {
       one: library('one', []),
@@ -147,7 +147,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     expect(servers.one.last.requests.filter(({ method }) => method === 'resources/read')).toEqual([]);
   });
 
-  test('reads what is in no list from the first server that has it', async () => {
+  test('reads an unlisted resource from the first server that has it', async () => {
     const servers = { one: library('one', []), odd: library('odd', []), two: library('two', []) };
     // Servers of the Python SDK answer with this code.
     servers.odd.methods['resources/read'] = () =>
@@ -162,7 +162,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     expect(await client.error('resources/read', { uri: 7 })).toMatchObject({ code: -32602 });
   });
 
-  test('gets completions from the server of a prompt or template, and none from one that has none', async () => {
+  test('gets completions from the server of the prompt or template, and none without the capability', async () => {
     const lists = { prompts: [{ name: 'greet' }], resourceTemplates: [{ uriTemplate: 'x://{id}', name: 'x' }] };
     const servers = { one: new PlayedServer(lists), two: new PlayedServer(lists), dumb: new PlayedServer(lists) };
     const { completions: _completions, ...without } = FULL;
@@ -188,7 +188,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
     expect(await client.error('completion/complete', { ref: prompt('one__no') })).toBeUndefined();
   });
 
-  test('gets prompts by the names in the list', async () => {
+  test('gets prompts by their names in the list', async () => {
     const servers = {
       one: new PlayedServer({ prompts: [{ name: 'greet' }] }),
       two: new PlayedServer({ prompts: [{ name: 'greet' }] }),
@@ -204,7 +204,7 @@ describe.each(ERAS)('M-3: a %s client', (era) => {
   });
 });
 
-test('M-3, X-2: the answers to a server that asks before it shows a resource reach no other server', async () => {
+test('M-3, X-2: answers in a round of resources/read reach only the server that asked', async () => {
   const servers = { evil: library('evil', []), good: library('good', []) };
   for (const each of Object.values(servers)) each.info = { ...each.info, traits: TRAITS.modern };
   const asked = { 'pin?': { method: 'elicitation/create', params: { message: 'PIN?' } } };
@@ -228,7 +228,7 @@ test('M-3, X-2: the answers to a server that asks before it shows a resource rea
   expect(JSON.stringify(servers.evil.last.requests)).not.toContain('4711');
 });
 
-test('M-3, P-2: after a restart a client hears of its resources under the addresses that it knows', async () => {
+test('M-3, P-2: after a restart a client gets updates with the URIs that it subscribed with', async () => {
   const servers = { one: library('one', ['x://b']), two: library('two', ['x://b']) };
   const database = new MemoryDatabase();
   const before = await scriptedGroup(servers, { database });

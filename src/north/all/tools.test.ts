@@ -13,7 +13,7 @@ function answering(name: string, ...tools: string[]): PlayedServer {
 }
 
 describe.each(ERAS)('M-2: a %s client', (era) => {
-  test('finds the tools of all servers under their names, and calls them', async () => {
+  test('lists the tools of all servers with prefixed names, and calls them', async () => {
     const { all } = await scriptedGroup({ one: answering('one', 'add', 'sub'), two: answering('two', 'add') });
     const client = await clientAt(era, all);
     expect(await toolsOf(client)).toEqual(['one__add', 'one__sub', 'two__add']);
@@ -21,7 +21,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(textOf(await client.call('two__add'))).toBe('two: add');
   });
 
-  test('calls a tool by a shortened name, without having listed any', async () => {
+  test('calls a tool by a shortened name without listing tools first', async () => {
     const servers = { one: answering('one', LONG), 'my server.io': answering('odd', 'say "hi"', 'say hi') };
     const first = await scriptedGroup(servers);
     const names = (await toolsOf(await clientAt(era, first.all))) as string[];
@@ -35,7 +35,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(answers).toEqual([`one: ${LONG}`, 'odd: say "hi"', 'odd: say hi']);
   });
 
-  test('gets names as long as all.maxNameLength says', async () => {
+  test('gets names of at most all.maxNameLength characters', async () => {
     const settings = { all: { maxNameLength: 24 } };
     const { all } = await scriptedGroup({ one: answering('one', 'a'.repeat(19), 'b'.repeat(20)) }, { settings });
     const client = await clientAt(era, all);
@@ -46,7 +46,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(textOf(await client.call(shortened))).toBe(`one: ${'b'.repeat(20)}`);
   });
 
-  test('never sees two tools of one name: servers and tools that could be mistaken get different ones', async () => {
+  test('gets different names for servers and tools that could be confused', async () => {
     const servers = { a: answering('a', 'b__c', 'x'), a__b: answering('a__b', 'c'), a_: answering('a_', 'x', '_x') };
     const { all } = await scriptedGroup(servers);
     const client = await clientAt(era, all);
@@ -56,7 +56,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(answers).toEqual(['a: b__c', 'a: x', 'a__b: c', 'a_: x', 'a_: _x']);
   });
 
-  test('M-1: X-4: sees a tool once that its server lists twice; the log says so once', async () => {
+  test('M-1: X-4: sees a tool that its server lists twice once, and the log reports that once', async () => {
     const { all, logs } = await scriptedGroup({
       one: answering('one', 'add', 'add', 'sub'),
       two: answering('two', 'add'),
@@ -67,7 +67,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(reported).toMatchObject([{ level: 'warn', data: { server: 'one', list: 'tools', name: 'add' } }]);
   });
 
-  test('M-1: X-4: is told of a name that does not exist, and of the one it may mean', async () => {
+  test('M-1: X-4: gets an error with a suggestion for an unknown name', async () => {
     const away = answering('three', 'lost');
     away.unreachable = 'it is away';
     const { all } = await scriptedGroup({ one: answering('one', 'add'), three: away });
@@ -78,7 +78,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(await client.error('prompts/get', { name: 'nothing' })).toMatchObject({ code: -32602 });
   });
 
-  test('M-1: gets what the server says of a tool that has disappeared since it was listed', async () => {
+  test('M-1: gets the error of the server for a tool that has disappeared since it was listed', async () => {
     const one = answering('one', 'add');
     const { all } = await scriptedGroup({ one, two: answering('two', 'add') });
     const client = await clientAt(era, all);
@@ -91,7 +91,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(textOf(await client.call('two__add'))).toBe('two: add');
   });
 
-  test('M-8: what the client says in `_meta` reaches the server', async () => {
+  test('M-8: passes its `_meta` on to the server', async () => {
     const one = answering('one', 'add');
     if (era === 'modern') one.info = { ...one.info, traits: TRAITS.modern };
     const { all } = await scriptedGroup({ one });

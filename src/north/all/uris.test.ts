@@ -8,7 +8,7 @@ test.each([
   ['one', 'ui://widget/main.html', 'ui://one/widget/main.html'],
   ['one', 'meanwhile://two/x:y', 'meanwhile://one/meanwhile://two/x:y'],
   ['one', '', 'meanwhile://one/'],
-])('M-3: of %s, %s is shown as %s, and back', (server, uri, shown) => {
+])('M-3: the URI of server %s, %s, is shown as %s and can be split again', (server, uri, shown) => {
   expect(namingServer(server, uri)).toBe(shown);
   expect(splitUri(shown)).toEqual({ server, uri });
 });

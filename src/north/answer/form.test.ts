@@ -19,7 +19,7 @@ const fields = simpleFields({ requestedSchema: SCHEMA }) ?? expect.fail('not sim
 const read = (body: string) => contentFrom(fields, enteredIn(new URLSearchParams(body), fields));
 
 describe('a form on a page without scripts', () => {
-  it('N-2: shows every kind of field with what it proposes', () => {
+  it('N-2: shows each kind of field with its default', () => {
     const html = questionPage({
       server: 'bank',
       tool: undefined,
@@ -38,7 +38,7 @@ describe('a form on a page without scripts', () => {
     expect(html).not.toContain('<script');
   });
 
-  it('N-2: makes an answer of what was entered', () => {
+  it('N-2: turns the submitted fields into an answer', () => {
     const body = 'field-0=Bo&field-1=41&field-2=false&field-3=1&field-4=0&field-4=1';
     expect(read(body)).toEqual({
       content: { name: 'Bo', age: 41, sure: false, size: 'l', extras: ['milk', 'sugar'] },
@@ -51,7 +51,7 @@ describe('a form on a page without scripts', () => {
     });
   });
 
-  it('N-2: says what does not fit', () => {
+  it('N-2: reports fields that do not match', () => {
     expect(read('field-0=B&field-1=x&field-3=9').mistakes).toEqual(
       new Map([
         [0, 'expected at least 2 characters'],
@@ -73,11 +73,11 @@ describe('a form on a page without scripts', () => {
       Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`f${index}`, { type: 'string' }])),
     ],
     ['too many choices', { a: { type: 'string', enum: Array.from({ length: 101 }, String) } }],
-  ])('N-2: leaves to the console what it cannot show: %s', (_what, properties) => {
+  ])('N-2: leaves forms to the console that it cannot show: %s', (_what, properties) => {
     expect(simpleFields({ requestedSchema: { type: 'object', properties } })).toBeUndefined();
   });
 
-  it('N-2: a question without fields is one to accept or decline', () => {
+  it('N-2: treats a question without fields as one to accept or decline', () => {
     expect(simpleFields({ requestedSchema: { type: 'object', properties: {} } })).toEqual([]);
     expect(simpleFields({})).toEqual([]);
   });

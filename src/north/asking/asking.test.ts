@@ -15,7 +15,7 @@ const QUESTION: Interaction = {
   audience: 'anyone',
 };
 
-test('G-1: a server cannot make its own question look like an approval of the gateway', () => {
+test('G-1: a question of a server cannot pose as an approval of the gateway', () => {
   expect(asRequest(QUESTION).params).toEqual({ message: 'Allow delete on one?', _meta: { other: 1 } });
   const approval = { tool: 'delete', argumentsHash: 'h' };
   expect(asRequest({ ...QUESTION, approval }).params).toEqual(QUESTION.params);

@@ -66,7 +66,7 @@ async function answerOf(clock: TestClock, answering: Promise<RawAnswer>): Promis
   return answering;
 }
 
-test('K-3: a request is forwarded as it came, and the response returned as it is', async () => {
+test('K-3: a request is forwarded unchanged, and its response returned unchanged', async () => {
   let seen: IncomingMessage | undefined;
   let body = '';
   const { front } = await pair((req, res, bytes) => {
@@ -101,7 +101,7 @@ test('K-3: a request is forwarded as it came, and the response returned as it is
   });
 });
 
-test('K-3: the owner is asked for once, and then forwarded to without trying', async () => {
+test('K-3: the owner of a session is looked up once per lease, and requests are forwarded to it', async () => {
   const { front, tried, ownership, clock } = await pair((_req, res) => respondJson(res, 200, '{"served":"owner"}'));
   for (let i = 0; i < 3; i += 1) expect((await post(front.address, CALL, IN_SESSION)).text).toBe('{"served":"owner"}');
   expect([tried(), ownership.asked]).toEqual([1, 0]);
@@ -114,12 +114,12 @@ test('K-3: the owner is asked for once, and then forwarded to without trying', a
   expect((await post(front.address, CALL, IN_SESSION)).text).toBe('{"served":"front"}');
 });
 
-test('K-3: a request without a session is served where it arrives', async () => {
+test('K-3: a request without a session is served by the gateway that gets it', async () => {
   const { front } = await pair((_req, res) => respondJson(res, 200, '{"served":"owner"}'));
   expect((await post(front.address, CALL)).text).toBe('{"served":"front"}');
 });
 
-test('K-3: a large body and a large response pass', async () => {
+test('K-3: a large body and a large response are forwarded', async () => {
   const large = 'x'.repeat(20_000_000);
   const { front } = await pair((_req, res, bytes) => {
     res.writeHead(200, { 'content-type': 'application/json' }).end(bytes);
@@ -128,7 +128,7 @@ test('K-3: a large body and a large response pass', async () => {
   expect(answer.text.length).toBe(large.length);
 });
 
-test('K-3: a stream passes event by event, and begins before the first one', async () => {
+test('K-3: a stream is forwarded event by event, and begins before the first event', async () => {
   let stream: ServerResponse | undefined;
   const { front } = await pair((_req, res) => {
     stream = res;
@@ -144,7 +144,7 @@ test('K-3: a stream passes event by event, and begins before the first one', asy
   await opened.ended;
 });
 
-test('K-3: a client that does not read stops the owner, and fills no memory on the way', async () => {
+test('K-3: a client that does not read slows down the owner without filling memory', async () => {
   const chunk = Buffer.alloc(1 << 20);
   const total = 64;
   let written = 0;
@@ -184,7 +184,7 @@ async function noting(body: string): Promise<Pair & { handed: Handed[] }> {
   return { ...both, handed };
 }
 
-test('K-3: the owner learns soon that the client has the response, and not before', async () => {
+test('K-3: the owner is told after the client has the response', async () => {
   const { front, owner, handed, clock } = await noting('{"a":1}');
   let requests = 0;
   owner.server.on('request', () => (requests += 1));
@@ -198,7 +198,7 @@ test('K-3: the owner learns soon that the client has the response, and not befor
   expect(owner.cluster.unconfirmed).toBe(0);
 });
 
-test('K-3: the next request tells the owner that the client has the responses before', async () => {
+test('K-3: the next request confirms the earlier responses to the owner', async () => {
   const { front, owner, handed } = await noting('{"a":1}');
   let requests = 0;
   owner.server.on('request', () => (requests += 1));
@@ -207,7 +207,7 @@ test('K-3: the next request tells the owner that the client has the responses be
   expect(requests).toBe(3);
 });
 
-test('K-3: a response that the client did not take does not count as delivered', async () => {
+test('K-3: a response that the client did not read does not count as delivered', async () => {
   const { front, handed, clock } = await noting(JSON.stringify('x'.repeat(30_000_000)));
   const sent = request(front.address, { headers: IN_SESSION });
   sent.on('error', () => {}).end();
@@ -218,7 +218,7 @@ test('K-3: a response that the client did not take does not count as delivered',
   expect(handed[0]?.complete).toBe(false);
 });
 
-test('K-3: a response that comes too late for its client does not count as delivered', async () => {
+test('K-3: a response that arrives after its client has left does not count as delivered', async () => {
   const handed: boolean[] = [];
   let proxy: TcpProxy | undefined;
   let hasArrived = false;
@@ -244,7 +244,7 @@ test('K-3: a response that comes too late for its client does not count as deliv
   expect(handed).toEqual([false]);
 });
 
-test('K-3: a gateway that dies with a response in its hands leaves it open whether that has arrived', async () => {
+test('K-3: if a gateway dies while it forwards a response, the delivery is uncertain', async () => {
   const { owner, handed } = await noting('{"a":1}');
   const fields = { principal: 'ann', sender: 'x', recipient: 'owner', key: 's1', connection: 1 };
   const header = forwardedHeader(Buffer.alloc(32, 1), { method: 'GET', path: '/' }, fields, 1_000_000);
@@ -259,25 +259,28 @@ test('K-3: a gateway that dies with a response in its hands leaves it open wheth
   await vi.waitFor(() => expect(handed).toEqual([{ complete: false, mayHaveArrived: true }]));
 });
 
-test.each(['before the response', 'in the middle of it'])('K-3: the owner sees the client leave %s', async (when) => {
-  let left = false;
-  let arrived = false;
-  const { front } = await pair((_req, res) => {
-    arrived = true;
-    res.once('close', () => (left = true));
-    if (when !== 'before the response') res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
-  });
-  const sent = request(front.address, { method: 'POST', headers: IN_SESSION });
-  sent.on('error', () => {}).end('{}');
-  if (when === 'before the response') await vi.waitFor(() => expect(arrived).toBe(true));
-  else (await once(sent, 'response').then(([response]) => response as IncomingMessage)).on('error', () => {});
-  expect(left).toBe(false);
-  sent.destroy();
-  await vi.waitFor(() => expect(left).toBe(true));
-  await vi.waitFor(() => expect(front.cluster.forwarding).toBe(0));
-});
+test.each(['before the response', 'in the middle of it'])(
+  'K-3: the owner is notified that the client has left %s',
+  async (when) => {
+    let left = false;
+    let arrived = false;
+    const { front } = await pair((_req, res) => {
+      arrived = true;
+      res.once('close', () => (left = true));
+      if (when !== 'before the response') res.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    });
+    const sent = request(front.address, { method: 'POST', headers: IN_SESSION });
+    sent.on('error', () => {}).end('{}');
+    if (when === 'before the response') await vi.waitFor(() => expect(arrived).toBe(true));
+    else (await once(sent, 'response').then(([response]) => response as IncomingMessage)).on('error', () => {});
+    expect(left).toBe(false);
+    sent.destroy();
+    await vi.waitFor(() => expect(left).toBe(true));
+    await vi.waitFor(() => expect(front.cluster.forwarding).toBe(0));
+  },
+);
 
-test('K-3: connections to the owner are used again', async () => {
+test('K-3: connections to the owner are reused', async () => {
   const { front, owner } = await pair((_req, res) => respondJson(res, 200, '{}'));
   let connections = 0;
   owner.server.on('connection', () => (connections += 1));
@@ -285,7 +288,7 @@ test('K-3: connections to the owner are used again', async () => {
   expect(connections).toBe(1);
 });
 
-test('K-3: a gateway that has lost the session refuses, and the request is served elsewhere', async () => {
+test('K-3: if the owner has lost the session and refuses, the request is served elsewhere', async () => {
   const { front, owner, ownership, clock } = await pair((_req, res) => {
     ownership.owners.delete('s1');
     owner.cluster.refuse(res);
@@ -296,7 +299,7 @@ test('K-3: a gateway that has lost the session refuses, and the request is serve
   await until(clock, () => owner.cluster.unconfirmed === 0);
 });
 
-test('K-3: a gateway that cannot be reached is taken over when its lease has ended', async () => {
+test('K-3: a request to an unreachable owner is served here after the lease of the owner has ended', async () => {
   const { front, ownership, clock, tried } = await pair(() => {});
   ownership.owners.set('s1', { id: 'gone', address: 'http://127.0.0.1:1' });
   const answered = post(front.address, CALL, IN_SESSION);
@@ -309,7 +312,7 @@ test('K-3: a gateway that cannot be reached is taken over when its lease has end
 test.each([
   ['cannot be reached', { id: 'gone', address: 'http://127.0.0.1:1' }],
   ['has no address', { id: 'on-stdio' }],
-])('K-3: a client is told when the owner lives but %s', async (_what, owner) => {
+])('K-3: a client gets status 503 if the owner is alive but %s', async (_what, owner) => {
   const { front, ownership, clock } = await pair(() => {});
   ownership.owners.set('s1', owner);
   const answer = await answerOf(clock, post(front.address, CALL, IN_SESSION));
@@ -333,7 +336,7 @@ async function dying(beforeEnd: (socket: Socket) => void = () => {}): Promise<st
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('K-3: a request that may have run is not run again: its client is told', async () => {
+test('K-3: a request that may have run is not repeated, and its client gets an error', async () => {
   const { front, ownership, tried } = await pair(() => {});
   ownership.owners.set('s1', { id: 'dying', address: await dying() });
   const answer = await post(front.address, CALL, IN_SESSION);
@@ -351,7 +354,7 @@ test('K-3: a request that may have run is not run again: its client is told', as
   expect(notified).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
 });
 
-test('K-3: a lost request for a stream is made again', async () => {
+test('K-3: a lost GET for a stream is repeated', async () => {
   const { front, ownership, clock } = await pair(() => {});
   ownership.owners.set('s1', { id: 'dying', address: await dying(() => void ownership.owners.delete('s1')) });
   const answering = send(front.address, { method: 'GET', headers: IN_SESSION });
@@ -360,7 +363,7 @@ test('K-3: a lost request for a stream is made again', async () => {
   expect(front.forwards).toEqual(['broken']);
 });
 
-test('K-3: a stream whose gateway is lost breaks off, so that the client resumes it', async () => {
+test('K-3: a stream breaks off when its gateway is lost, and the client can resume it', async () => {
   const { front, owner } = await pair((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\ndata: one\n\n');
   });
@@ -373,7 +376,7 @@ test('K-3: a stream whose gateway is lost breaks off, so that the client resumes
   await vi.waitFor(() => expect(front.forwards).toEqual(['broken']));
 });
 
-test('K-3: a request to a gateway that is silent ends when its lease has ended', async () => {
+test('K-3: a request to a gateway that does not respond ends when that gateway has lost its lease', async () => {
   let arrived = 0;
   const { front, ownership, clock } = await pair(() => void (arrived += 1));
   const answered = post(front.address, CALL, IN_SESSION);
@@ -386,7 +389,7 @@ test('K-3: a request to a gateway that is silent ends when its lease has ended',
   expect(errorOf(await answered).message).toContain('was lost');
 });
 
-test('K-3: a client that leaves while the owner of its session is looked for is not forwarded', async () => {
+test('K-3: a request is not forwarded if its client leaves during the lookup of the owner', async () => {
   const ownership = new Ownership();
   const clock = new TestClock();
   let arrived = false;
@@ -414,7 +417,7 @@ test('K-3: a client that leaves while the owner of its session is looked for is 
   expect([arrived, front.cluster.forwarding]).toEqual([false, 0]);
 });
 
-test('K-5: an initialize that a gateway forwards while it is stopped may take longer than a lease', async () => {
+test('K-5: a forwarded initialize may take longer than a lease while the gateway stops', async () => {
   const ownership = new Ownership();
   const clock = new TestClock();
   let response: ServerResponse | undefined;
@@ -442,7 +445,7 @@ test('K-5: an initialize that a gateway forwards while it is stopped may take lo
   expect([(await initializing).text, (await calling).text]).toEqual(['{"late":1}', '{"late":1}']);
 });
 
-test('K-5: a batch begins a call if one of its messages does', async () => {
+test('K-5: a batch with a tool call counts as a call', async () => {
   const { front } = await pair(() => {});
   const ping = { jsonrpc: '2.0', id: 2, method: 'ping' };
   expect([CALL, [ping, CALL], ping, [ping], []].map((each) => front.cluster.beginsCall(each))).toEqual([
@@ -454,7 +457,7 @@ test('K-5: a batch begins a call if one of its messages does', async () => {
   ]);
 });
 
-test('K-4: what another gateway is asked ends with its signal, and when the answer is too large', async () => {
+test('K-4: a request to another gateway ends with its signal, or when the response is too large', async () => {
   const chunk = Buffer.alloc(1 << 20, 'x');
   let asked = 0;
   let hasEnded = false;
@@ -481,7 +484,7 @@ test('K-4: what another gateway is asked ends with its signal, and when the answ
   await vi.waitFor(() => expect(hasEnded).toBe(true));
 });
 
-test('K-3, K-5: a gateway that is stopped waits for requests at other gateways, but not for streams of changes', async () => {
+test('K-3, K-5: a stopping gateway waits for forwarded requests, but not for subscriptions/listen streams', async () => {
   const open: ServerResponse[] = [];
   const { front, clock, ownership, owner } = await pair((_req, res) => void open.push(res));
   ownership.owners.set('states:ann', { id: 'owner', address: owner.address });
@@ -502,7 +505,7 @@ test('K-3, K-5: a gateway that is stopped waits for requests at other gateways, 
   await draining;
 });
 
-test('K-3: a client cannot forward a request itself', async () => {
+test('K-3: a client cannot forge the header of a forwarded request', async () => {
   let served = false;
   const { front } = await pair(() => void (served = true));
   const fields = { principal: 'root', sender: 'x', recipient: 'front', key: 's1', connection: 1 };
@@ -513,7 +516,7 @@ test('K-3: a client cannot forward a request itself', async () => {
   expect(served).toBe(false);
 });
 
-test('K-3: a gateway refuses a request that was meant for another one, or is about another session', async () => {
+test('K-3: a gateway refuses a forwarded request for another recipient or another session', async () => {
   let served = false;
   const { front } = await pair(() => void (served = true));
   const attempt = async (changed: object): Promise<number> => {
@@ -529,7 +532,7 @@ test('K-3: a gateway refuses a request that was meant for another one, or is abo
   expect(served).toBe(false);
 });
 
-test('K-3: clients of another gateway are told apart by their connections', async () => {
+test('K-3: clients of another gateway are distinguished by their connections', async () => {
   const ownership = new Ownership();
   const clock = new TestClock();
   const { cluster, address, server } = await testPeer('owner', ownership, () => {}, { clock });
@@ -556,7 +559,7 @@ test('K-3: clients of another gateway are told apart by their connections', asyn
   expect(seen.map(({ destroyed }) => destroyed)).toEqual([true, true, true, true]);
 });
 
-test('K-3: a gateway makes sure that others reach it at its address, and not another gateway', async () => {
+test('K-3: a gateway checks at the start that it is reachable at its advertised address', async () => {
   const ownership = new Ownership();
   const announced: string[] = [];
   const announce = async (address: string) => void announced.push(address);
@@ -583,7 +586,7 @@ test('K-3: a gateway makes sure that others reach it at its address, and not ano
   });
 });
 
-test('K-3: a gateway with an address of its own machine only is warned of those on other machines', async () => {
+test('K-3: a gateway with a loopback address logs a warning about gateways on other machines', async () => {
   const ownership = new Ownership();
   const { cluster, logs, address } = await testPeer('one', ownership, () => {});
   const warned = async (other: string): Promise<unknown> => {

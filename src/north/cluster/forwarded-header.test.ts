@@ -16,7 +16,7 @@ const FIELDS = {
 };
 const HEADER = forwardedHeader(KEY, REQUEST, FIELDS, NOW);
 
-test('K-3: a forwarded request says whose it is, and for whom', () => {
+test('K-3: the header of a forwarded request has its principal, session and recipient', () => {
   expect(readForwarded(KEY, REQUEST, HEADER)).toEqual({ ...FIELDS, at: NOW });
   expect(HEADER).toMatch(/^[\x21-\x7e]+$/);
 });
@@ -33,7 +33,7 @@ test.each([
   ['another connection', HEADER.replace(',7,', ',8,')],
   ['another time', HEADER.replace(String(NOW), String(NOW + 1))],
   ['the key of another store', forwardedHeader(Buffer.alloc(32, 2), REQUEST, FIELDS, NOW)],
-])('K-3: a header with %s is not believed', (_what, header) => {
+])('K-3: a header with %s is refused', (_what, header) => {
   expect(() => readForwarded(KEY, REQUEST, header)).toThrow('has no valid signature');
 });
 
@@ -41,11 +41,11 @@ test.each([
   ['method', { ...REQUEST, method: 'DELETE' }],
   ['path', { ...REQUEST, path: '/mcp/files' }],
   ['query', { ...REQUEST, path: '/mcp?as=other' }],
-])('K-3: a header cannot be used with another %s', (_what, request) => {
+])('K-3: a header is not valid for another %s', (_what, request) => {
   expect(() => readForwarded(KEY, request, HEADER)).toThrow('has no valid signature');
 });
 
-test('K-3: a header is of no use later, and clocks may differ by two minutes', () => {
+test('K-3: a header expires, and clocks may differ by two minutes', () => {
   for (const difference of [-120_000, 120_000]) assertFresh({ at: NOW }, NOW + difference);
   for (const difference of [-180_000, 180_000]) {
     expect(() => assertFresh({ at: NOW }, NOW + difference)).toThrow('the clocks of all gateways must agree');
@@ -62,7 +62,7 @@ const store = {
 };
 const FORWARDING = { principal: 'ann', key: 'session-1', recipient: 'gateway-b' };
 
-test('K-3: a header is used again for the same client, and signed anew for anything else, and after a while', () => {
+test('K-3: a header is reused for the same request fields, and signed again for others and after a while', () => {
   const request = arriving();
   const clock = new TestClock();
   const signer = new Signer(store, clock);
@@ -82,7 +82,7 @@ test('K-3: a header is used again for the same client, and signed anew for anyth
   expect(new Set([first, ...others]).size).toBe(8);
 });
 
-test('K-3: a header that was believed before is checked against the time, and not believed for anything else', () => {
+test('K-3: a cached header is still checked for its age and for the request', () => {
   const request = arriving();
   const clock = new TestClock();
   const verifier = new Verifier(store, clock);

@@ -6,7 +6,7 @@ import { StandIns } from './stand-ins.ts';
 
 const newResponse = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
 
-test('K-3: a connection with an open request stays known, however many others there are', () => {
+test('K-3: a connection with an open request is kept, regardless of the number of others', () => {
   const standIns = new StandIns(new TestClock());
   const open = newResponse();
   const used = standIns.of('a', 0, open);
@@ -27,7 +27,7 @@ test('K-3: a connection with an open request stays known, however many others th
   open.emit('close');
 });
 
-test('K-3: connections that have been idle for long are forgotten', () => {
+test('K-3: connections that are idle for long are dropped', () => {
   const clock = new TestClock();
   const standIns = new StandIns(clock);
   const first = newResponse();

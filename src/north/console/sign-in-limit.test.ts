@@ -5,7 +5,7 @@ import { SignInLimit } from './sign-in-limit.ts';
 
 const from = (remoteAddress: string): IncomingMessage => ({ socket: { remoteAddress } }) as IncomingMessage;
 
-test('W-7: wrong keys are counted for each address, and for all of them together', () => {
+test('W-7: wrong keys are limited per address and in total', () => {
   const clock = new TestClock();
   const limit = new SignInLimit(clock);
   const attempt = (address: string): void => {

@@ -107,7 +107,7 @@ async function setUp({ capabilities = LEGACY_CLIENT.capabilities, alone = false 
 }
 
 describe('a plain call', () => {
-  test('D-2, D-5: gets the result as it is, however long it takes', async () => {
+  test('D-2, D-5: gets the result unchanged, however long it takes', async () => {
     const { call, server, clock, session } = await setUp();
     const { reply } = call();
     await turn();
@@ -125,7 +125,7 @@ describe('a plain call', () => {
     expect((await reply).error).toEqual({ code: 4711, message: 'refused', data: [1] });
   });
 
-  test.each([{}, { task: {} }])('D-5: gets the whole message of a long error, with %j', async (how) => {
+  test.each([{}, { task: {} }])('D-5: gets the full message of a long error, with %j', async (how) => {
     const { call, client, server } = await setUp();
     const { reply } = call(how);
     await turn();
@@ -137,7 +137,7 @@ describe('a plain call', () => {
     expect(failed).toMatchObject({ code: 4711, message });
   });
 
-  test('D-2, T-7: is kept alive with pings, or with progress where the client wants that', async () => {
+  test('D-2, T-7: gets pings while it waits, or progress if the client asks for that', async () => {
     const { call, client, clock, server } = await setUp();
     call();
     const other = call({ _meta: { progressToken: 'p' } });
@@ -154,7 +154,7 @@ describe('a plain call', () => {
     expect(client.heard.at(-1)?.on).toBe(other.id);
   });
 
-  test('D-2: asks its client on its own stream', async () => {
+  test('D-2: sends its question to the client on its own stream', async () => {
     const { call, client, server } = await setUp();
     const { id, reply } = call();
     await turn();
@@ -167,7 +167,7 @@ describe('a plain call', () => {
     expect((await reply).result).toEqual(textResult('M it is'));
   });
 
-  test('H-9, X-4: an answer that does not fit goes back to the server as an error', async () => {
+  test('H-9, X-4: passes an invalid answer to the server as an error', async () => {
     const { call, client, server } = await setUp();
     call();
     await turn();
@@ -177,7 +177,7 @@ describe('a plain call', () => {
     await expect(answered).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('D-5: an error of its client goes back to the server with its whole message', async () => {
+  test('D-5: passes an error of the client to the server with its full message', async () => {
     const { call, client, server } = await setUp();
     call();
     await turn();
@@ -188,7 +188,7 @@ describe('a plain call', () => {
     await expect(answered).rejects.toMatchObject(error);
   });
 
-  test('D-7: what its client cannot be asked waits for others, or is refused where there are none', async () => {
+  test('D-7: keeps a question that the client cannot answer open for others, or refuses it if there are none', async () => {
     const first = await setUp({ capabilities: {} });
     first.call();
     await turn();
@@ -203,7 +203,7 @@ describe('a plain call', () => {
     await expect(second.server.last.ask(FORM)).rejects.toMatchObject({ code: -32600 });
   });
 
-  test('H-6, T-4: that is cancelled is stopped at the server, in the words of the client', async () => {
+  test('H-6, T-4: is stopped at the server with the reason of the client when it is cancelled', async () => {
     const { call, client, server } = await setUp();
     const { id } = call();
     await turn();
@@ -217,7 +217,7 @@ describe('a plain call', () => {
 });
 
 describe('a client whose stream breaks', () => {
-  test('T-4, E-5: gets the reply of its call when it comes back', async () => {
+  test('T-4, E-5: gets the reply of its call after it has reconnected', async () => {
     const { call, client, server, session } = await setUp();
     const { id, reply } = call();
     await turn();
@@ -230,7 +230,7 @@ describe('a client whose stream breaks', () => {
     expect(session.tasks.list()).toEqual([]);
   });
 
-  test('T-4: finds its call with the same one', async () => {
+  test('T-4: takes over its running call by repeating it', async () => {
     const { call, client, server } = await setUp();
     const { id } = call();
     await turn();
@@ -246,7 +246,7 @@ describe('a client whose stream breaks', () => {
     });
   });
 
-  test('T-4: finds a result whose reply was lost with the same call', async () => {
+  test('T-4: gets a result whose reply was lost by repeating the call', async () => {
     const { call, client, server } = await setUp();
     client.takesReplies = false;
     call();
@@ -259,7 +259,7 @@ describe('a client whose stream breaks', () => {
     expect(server.calls).toHaveLength(1);
   });
 
-  test('D-7, D-2: is asked elsewhere what lay on the stream that broke', async () => {
+  test('D-7, D-2: gets a question on another stream if the stream with the question broke', async () => {
     const { call, client, server, view } = await setUp();
     const { id } = call();
     await turn();
@@ -273,7 +273,7 @@ describe('a client whose stream breaks', () => {
     expect(client.asked[1]).not.toHaveProperty('on');
   });
 
-  test('D-7: has a moment to come back to its standing stream before others are asked', async () => {
+  test('D-7: has five seconds to reopen its standing stream before others get its question', async () => {
     const { client, server, session, view, clock } = await setUp();
     void server.ask(FORM).catch(() => {});
     await turn();
@@ -297,7 +297,7 @@ describe('a client whose stream breaks', () => {
     expect(client.asked).toHaveLength(2);
   });
 
-  test('D-5: has its other requests stopped at the server only if it does not come back soon', async () => {
+  test('D-5: has its other requests cancelled at the server if it does not return in time', async () => {
     const { client, backends, clock } = await setUp();
     const signals: (AbortSignal | undefined)[] = [];
     backends.methods['prompts/get'] = (_params, signal) => {
@@ -317,7 +317,7 @@ describe('a client whose stream breaks', () => {
 describe('tasks', () => {
   const TASK = { task: { ttl: 60_000 } };
 
-  test('D-3: a call with a task gets one at once, and its status later', async () => {
+  test('D-3: a call with a task gets the task at once, and its status later', async () => {
     const { call, client, server, session } = await setUp();
     const { result } = await call(TASK).reply;
     const { taskId } = (result?.['task'] ?? {}) as { taskId: string };
@@ -330,7 +330,7 @@ describe('tasks', () => {
     expect((await client.request('tasks/get', { taskId }).reply).result).toMatchObject({ status: 'completed' });
   });
 
-  test('D-3: the result of a task is waited for, and its question comes with the wait', async () => {
+  test('D-3: tasks/result waits for the result, and brings the question of the task', async () => {
     const { call, client, server } = await setUp();
     const { result } = await call(TASK).reply;
     const { taskId } = (result?.['task'] ?? {}) as { taskId: string };
@@ -354,7 +354,7 @@ describe('tasks', () => {
     });
   });
 
-  test('D-3, T-5: a result that is an error is a failed task in this protocol', async () => {
+  test('D-3, T-5: a result with isError makes the task failed', async () => {
     const { call, client, server } = await setUp();
     const { result } = await call(TASK).reply;
     const { taskId } = (result?.['task'] ?? {}) as { taskId: string };
@@ -365,7 +365,7 @@ describe('tasks', () => {
     expect((await client.request('tasks/result', { taskId }).reply).result).toMatchObject({ isError: true });
   });
 
-  test('D-3: a task is cancelled once', async () => {
+  test('D-3: a task can be cancelled once', async () => {
     const { call, client, server } = await setUp();
     const { result } = await call(TASK).reply;
     const { taskId } = (result?.['task'] ?? {}) as { taskId: string };
@@ -385,8 +385,8 @@ describe('tasks', () => {
   });
 });
 
-describe('everything else', () => {
-  test('D-5: notifications go both ways', async () => {
+describe('other messages', () => {
+  test('D-5: notifications are passed on in both directions', async () => {
     const { client, server } = await setUp();
     client.tell({ method: 'notifications/vendor', params: { n: 1 } });
     server.say('notifications/vendor', { n: 2 });
@@ -395,7 +395,7 @@ describe('everything else', () => {
     expect(client.notifications('notifications/vendor')).toEqual([{ n: 2 }]);
   });
 
-  test('D-5: subscriptions and log levels are the client’s own', async () => {
+  test('D-5: subscriptions and log levels apply to the session of the client', async () => {
     const { client, server, session } = await setUp();
     await client.request('resources/subscribe', { uri: 'a:1' }).reply;
     await client.request('logging/setLevel', { level: 'warning' }).reply;
@@ -403,7 +403,7 @@ describe('everything else', () => {
     expect(session.preferences.logLevel('one')).toBe('warning');
   });
 
-  test('D-3: every tool can be called with a task', async () => {
+  test('D-3: every tool of a listed server supports tasks', async () => {
     const { client, backends } = await setUp();
     backends.methods['tools/list'] = () => ({ tools: [{ name: 'work', inputSchema: { type: 'object' } }] });
     expect((await client.request('tools/list').reply).result).toMatchObject({
@@ -411,7 +411,7 @@ describe('everything else', () => {
     });
   });
 
-  test('D-5: a result that is no object is shown as the schema of its tool says', async () => {
+  test('D-5: a structured result that is not an object is wrapped as the schema of its tool says', async () => {
     const { client, backends, call, server } = await setUp();
     const outputSchema = { type: 'array', items: {} };
     backends.methods['tools/list'] = () => ({

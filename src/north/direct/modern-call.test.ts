@@ -63,7 +63,7 @@ async function setUp(traits = SCRIPTED_INFO.traits) {
 }
 
 describe('a call', () => {
-  test('D-5: passes the result on as it is, and knows no task', async () => {
+  test('D-5: returns the result unchanged, and creates no task', async () => {
     const { send, server, session } = await setUp();
     const params = { name: 'work', arguments: { n: 1 }, extra: true, _meta: { 'vendor/x': 1 } };
     const reply = send({ params });
@@ -76,7 +76,7 @@ describe('a call', () => {
     expect(session.tasks.list()).toEqual([]);
   });
 
-  test('D-5: without arguments is sent without', async () => {
+  test('D-5: without arguments is sent without arguments', async () => {
     const { send, server } = await setUp();
     const reply = send({ params: { name: 'work' } });
     await turn();
@@ -85,7 +85,7 @@ describe('a call', () => {
     await reply;
   });
 
-  test('D-5: passes the error of the server on as it is', async () => {
+  test('D-5: returns the error of the server unchanged', async () => {
     const { send, server } = await setUp();
     const reply = send();
     await turn();
@@ -93,7 +93,7 @@ describe('a call', () => {
     await expect(reply).rejects.toMatchObject({ code: 4711, message: 'refused', data: [1] });
   });
 
-  test('D-2: of a client that takes no tasks is waited for, however long it takes', async () => {
+  test('D-2: of a client that does not accept tasks stays open, however long it takes', async () => {
     const { send, server, clock, session } = await setUp();
     const reply = send();
     await turn();
@@ -103,7 +103,7 @@ describe('a call', () => {
     expect(session.tasks.list()).toEqual([]);
   });
 
-  test('D-4: becomes a task after a while, if the client takes tasks', async () => {
+  test('D-4: becomes a task after a while if the client accepts tasks', async () => {
     const { send, server, clock, session } = await setUp();
     const reply = send({ capabilities: TAKES_TASKS });
     await turn();
@@ -118,7 +118,7 @@ describe('a call', () => {
     expect(session.tasks.get(String(task['taskId'])).status).toBe('completed');
   });
 
-  test('D-4: becomes a task at once when the server keeps one', async () => {
+  test('D-4: becomes a task at once when the server keeps a task', async () => {
     const { send, server } = await setUp();
     const reply = send({ capabilities: TAKES_TASKS });
     await turn();
@@ -126,7 +126,7 @@ describe('a call', () => {
     expect(await reply).toMatchObject({ resultType: 'task' });
   });
 
-  test('X-3, H-12: that the server cannot take is an error of the gateway', async () => {
+  test('X-3, H-12: fails with an error of the gateway if the server cannot be reached', async () => {
     const { send, backends, server } = await setUp();
     backends.unreachable = 'refused';
     server.lose();
@@ -136,7 +136,7 @@ describe('a call', () => {
 });
 
 describe('rounds', () => {
-  test('D-4: a client without tasks gets the question in place of the result, and goes on with the answer', async () => {
+  test('D-4: a client without tasks gets the question instead of the result, and continues with the answer', async () => {
     const { send, server, clock, session } = await setUp();
     const first = new Exchange();
     const reply = send({ exchange: first });
@@ -159,7 +159,7 @@ describe('rounds', () => {
     expect(session.tasks.list()).toEqual([]);
   });
 
-  test('D-4: an answer that came before its question is used for it', async () => {
+  test('D-4: an answer that arrives before its question is used for it', async () => {
     const { send, server } = await setUp();
     const reply = send({ answers: { size: ANSWER } });
     await turn();
@@ -168,7 +168,7 @@ describe('rounds', () => {
     expect(await reply).toEqual(textResult('M it is'));
   });
 
-  test('D-7: what the client cannot be asked waits for others, and so does the client', async () => {
+  test('D-7: a question that the client cannot answer is open for others, and the call waits', async () => {
     const { send, server, session } = await setUp();
     const reply = send({ capabilities: {} });
     await turn();
@@ -181,7 +181,7 @@ describe('rounds', () => {
     expect(await reply).toEqual(textResult('done'));
   });
 
-  test('T-4: a client that leaves between two rounds finds its call again with the same one', async () => {
+  test('T-4: a client that leaves between two rounds takes over its call by repeating it', async () => {
     const { send, server, clock, session } = await setUp();
     const first = new Exchange();
     const reply = send({ program: 'ide', exchange: first });
@@ -203,7 +203,7 @@ describe('rounds', () => {
     ['forged', 'x.y', 'requestState is invalid'],
     ['no text', { toString: 0, valueOf: 0 }, 'requestState is invalid'],
     ['of nothing', undefined, 'requestState refers to a call that has ended'],
-  ])('X-4: a state that is %s is refused', async (_what, forged, message) => {
+  ])('X-4: a requestState that is %s is refused', async (_what, forged, message) => {
     const { send, server, clock, session } = await setUp();
     const reply = send();
     await turn();
@@ -220,7 +220,7 @@ describe('rounds', () => {
     });
   });
 
-  test('X-4: a state of a call of another tool is refused', async () => {
+  test('X-4: a requestState of another tool is refused', async () => {
     const { send, server, clock } = await setUp();
     const reply = send();
     await turn();
@@ -232,7 +232,7 @@ describe('rounds', () => {
   });
 });
 
-describe('a call that its client gave up', () => {
+describe('a call whose client has left', () => {
   test('T-4: is taken over by the same call of the same program, once', async () => {
     const { send, server } = await setUp();
     const exchange = new Exchange();
@@ -252,7 +252,7 @@ describe('a call that its client gave up', () => {
     expect(await different).toEqual(textResult('its own run'));
   });
 
-  test('T-4: is waited for a moment, should its client come back before its leaving is noticed', async () => {
+  test('T-4: is taken over even if the repeated call arrives before the gateway notices that the client left', async () => {
     const { send, server, clock } = await setUp();
     const exchange = new Exchange();
     const given = send({ program: 'ide', exchange }).catch((error: Error) => error.message);
@@ -268,7 +268,7 @@ describe('a call that its client gave up', () => {
     expect(await again).toMatchObject(textResult('the first run'));
   });
 
-  test('T-4: runs anew where the client wants that, or when it failed', async () => {
+  test('T-4: runs again if the client asks for that, or if the first run failed', async () => {
     const { send, server } = await setUp();
     const exchange = new Exchange();
     const given = send({ program: 'ide', exchange }).catch(() => {});
@@ -293,7 +293,7 @@ describe('a call that its client gave up', () => {
 });
 
 describe('other requests', () => {
-  test('D-5: are held at the server while their client answers a question', async () => {
+  test('D-5: stay open at the server while their client answers a question', async () => {
     const { pass, server, backends, clock } = await setUp();
     let finish = (_result: Params): void => {};
     backends.methods['prompts/get'] = () =>
@@ -318,7 +318,7 @@ describe('other requests', () => {
     ['x-1', 'x-1'],
     ['9007199254740993', exactNumber('9007199254740993')],
     ['[object]', { toString: 0, valueOf: 0 }],
-  ])('D-3, X-4: an address to visit first is a question under the key %s', async (key, elicitationId) => {
+  ])('D-3, X-4: a required URL elicitation becomes a question with the key %s', async (key, elicitationId) => {
     const { pass, backends } = await setUp();
     backends.methods['prompts/get'] = () => {
       throw new RpcError(-32042, 'visit', {
@@ -332,7 +332,7 @@ describe('other requests', () => {
     });
   });
 
-  test('D-5: rounds with a server of the same era are its own affair', async () => {
+  test('D-5: pass on rounds of a modern server unchanged', async () => {
     const { pass, backends } = await setUp({ sessions: false, asksInRounds: true, declaredPerRequest: true });
     backends.methods['prompts/get'] = () => ({
       resultType: 'input_required',

@@ -30,7 +30,7 @@ test.each([
   [message('ping')],
   [[message('ping'), { jsonrpc: '2.0', method: 'notifications/initialized' }]],
   [{ jsonrpc: '2.0', id: 'a', result: {} }],
-])('X-4: %j is a message', (body) => {
+])('X-4: %j is a valid message', (body) => {
   expect(messageMistake(body)).toBeUndefined();
 });
 
@@ -46,6 +46,6 @@ test.each([
   [message('ping', [])],
   [message('ping', { _meta: 5 })],
   [Array.from({ length: 101 }, () => message('ping'))],
-])('X-3, X-4: %j is none', (body) => {
+])('X-3, X-4: %j is not a valid message', (body) => {
   expect(messageMistake(body)).toEqual(expect.any(String));
 });

@@ -4,7 +4,7 @@ import { turn } from '../../../tests/support/turn.ts';
 import { leaveIfDismissed } from './dismissal.ts';
 
 test.each([{ action: 'cancel' }, { action: 'decline' }])(
-  'G-2, H-13: an approval that the client dismisses (%j) is not left to the model',
+  'G-2, H-13: an approval that the client dismisses (%j) is not left to the hub tools',
   async (answer) => {
     const { gateway } = await startCore({ settings: { rules: [{ then: 'ask' }] } });
     const session = await hubSession(gateway);

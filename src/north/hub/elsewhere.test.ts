@@ -62,7 +62,7 @@ async function startTwo(): Promise<Two> {
   };
 }
 
-test('K-4: a client of the hub sees and answers a question in a session of another gateway', async () => {
+test('K-4: a client of the hub sees and answers a question of a session at another gateway', async () => {
   const { one, other, call } = await startTwo();
   const hub = await hubSession(one.gateway);
   const direct = await directSession(other.gateway);
@@ -80,7 +80,7 @@ test('K-4: a client of the hub sees and answers a question in a session of anoth
   expect(await call(hub, one.gateway, 'respond_to_elicitation', answer)).toMatchObject({ error: {} });
 });
 
-test('K-4: a question to a client without a session can be answered at another gateway', async () => {
+test('K-4: a question to a client without a session can be answered through another gateway', async () => {
   const { one, other, call } = await startTwo();
   const hub = await hubSession(one.gateway);
   const direct = await other.gateway.stateOf({ principal: 'local', name: 'a', view: directView('one') });
@@ -95,7 +95,7 @@ test('K-4: a question to a client without a session can be answered at another g
   expect(await call(hub, one.gateway, 'cancel_task', { task_id: task })).toMatchObject({ success: true });
 });
 
-test('K-4: a client of the hub hears of what nobody presents at another gateway', async () => {
+test('K-4: a client of the hub gets an event for an unclaimed question at another gateway', async () => {
   const { one, other, call } = await startTwo();
   const hub = await hubSession(one.gateway);
   const direct = await directSession(other.gateway);
@@ -108,7 +108,7 @@ test('K-4: a client of the hub hears of what nobody presents at another gateway'
   });
 });
 
-test('K-4, H-5: the tasks of a session of another gateway are listed, cancelled and read there', async () => {
+test('K-4, H-5: tasks of a session at another gateway can be listed, cancelled and read', async () => {
   const { one, other, call } = await startTwo();
   const hub = await hubSession(one.gateway);
   const direct = await directSession(other.gateway);
@@ -123,7 +123,7 @@ test('K-4, H-5: the tasks of a session of another gateway are listed, cancelled 
   expect(await result).toEqual({ text: 'done' });
 });
 
-test('K-4: what a gateway that is gone has left is found and answered here', async () => {
+test('K-4: a task of a dead gateway is found after this gateway has taken it over', async () => {
   const { one, other, call, cut } = await startTwo();
   const hub = await hubSession(one.gateway);
   const direct = await directSession(other.gateway);
@@ -138,7 +138,7 @@ test('K-4: what a gateway that is gone has left is found and answered here', asy
   expect(one.gateway.sessions.map((each) => each.id)).toContain(direct.id);
 });
 
-test('K-4: a client is told if the gateway that has the session does not answer', async () => {
+test('K-4: the client gets an error if the gateway that owns the session does not respond', async () => {
   const { one, other, call, cut } = await startTwo();
   const hub = await hubSession(one.gateway);
   const id = await startTask(await directSession(other.gateway));
@@ -153,7 +153,7 @@ test('K-4: a client is told if the gateway that has the session does not answer'
   });
 });
 
-test('S-1: the sessions of other principals, and of other clients of the hub, are not there', async () => {
+test('S-1: sessions of other principals and of other clients of the hub are hidden', async () => {
   const { one, other, call } = await startTwo();
   const ada = await hubSession(one.gateway, 'ada');
   const id = await startTask(await directSession(other.gateway));

@@ -79,7 +79,7 @@ const eventsIn = ({ said }: Reply): unknown[] =>
   ((said['events_since_last_response'] ?? []) as { type: string }[]).map(({ type }) => type);
 
 describe('execute_tool', () => {
-  test('H-3, H-4: replies with the result as the server gave it, and stores nothing', async () => {
+  test('H-3, H-4: returns the result of the server unchanged, and stores nothing', async () => {
     const { execute, server, session, database } = await setUp();
     const reply = execute();
     await turn();
@@ -90,7 +90,7 @@ describe('execute_tool', () => {
     expect(database.rowsOf(session.id)).toMatchObject({ task: new Map(), event: new Map() });
   });
 
-  test('H-3: replies with a task when the time is up, and with what else goes on there', async () => {
+  test('H-3: returns a task after the timeout, together with other running tasks', async () => {
     const { execute, clock, session } = await setUp();
     const first = execute({ timeout_ms: 1000 });
     await turn();
@@ -107,7 +107,7 @@ describe('execute_tool', () => {
     expect(next['pending_on_server']).toMatchObject({ tasks: [{ task_id: one?.id }], elicitations_for_server: [] });
   });
 
-  test('H-3, H-5: replies with a task and the question as soon as the call asks, with all that is needed to answer', async () => {
+  test('H-3, H-5: returns a task and the question as soon as the call asks, with everything needed to answer', async () => {
     const { execute, server, tell, session } = await setUp();
     const reply = execute();
     await turn();
@@ -130,14 +130,14 @@ describe('execute_tool', () => {
     ['execute_tool', { server: { toString: 0, valueOf: 0 }, tool: 'x' }, 'TOOL_ERR_INVALID_ARGUMENT'],
     ['execute_tool', { server: 'one', tool: 'x', argz: {} }, 'TOOL_ERR_INVALID_ARGUMENT'],
     ['get_task', { task_id: 'none' }, 'TOOL_ERR_TASK_NOT_FOUND'],
-  ])('H-12, X-4: an error with a code for %s %j', async (name, args, code) => {
+  ])('H-12, X-4: returns an error code for %s %j', async (name, args, code) => {
     const { tell } = await setUp();
     const { result, said } = await tell(name, args);
     expect(result['isError']).toBe(true);
     expect(said['error']).toMatchObject({ code });
   });
 
-  test('X-4: an unknown tool of the hub is an error of the protocol', async () => {
+  test('X-4: an unknown tool of the hub is a protocol error', async () => {
     const { tell } = await setUp();
     await expect(tell('execute_tol', {})).rejects.toMatchObject({ code: -32602 });
   });
@@ -156,7 +156,7 @@ describe('execute_tool', () => {
     });
   });
 
-  test('H-12: a tool that the server does not have is named, with those that it has', async () => {
+  test('H-12: a tool that the server does not have is reported as not found', async () => {
     const { execute, server, backends } = await setUp();
     backends.methods['tools/list'] = () => ({ tools: [{ name: 'works' }] });
     const reply = execute();
@@ -165,7 +165,7 @@ describe('execute_tool', () => {
     expect((await reply).said['error']).toMatchObject({ code: 'TOOL_ERR_NOT_FOUND' });
   });
 
-  test('H-12: a server that does not list its tools soon does not delay the error', async () => {
+  test('H-12: a server whose tool list is slow does not delay the error', async () => {
     const { execute, server, backends, clock } = await setUp();
     backends.methods['tools/list'] = () => new Promise(() => {});
     const reply = execute();
@@ -176,7 +176,7 @@ describe('execute_tool', () => {
     expect((await reply).said['error']).toMatchObject({ code: 'TOOL_ERR_EXECUTION_FAILED' });
   });
 
-  test('X-3: a session has so many requests at once', async () => {
+  test('X-3: the number of concurrent requests of a session is limited', async () => {
     const { execute, tell } = await setUp({ limits: { requestsPerSession: 1 } });
     void execute();
     await turn();
@@ -185,7 +185,7 @@ describe('execute_tool', () => {
 });
 
 describe('a reply that does not arrive', () => {
-  test('T-4: leaves a task behind, of which the next reply tells', async () => {
+  test('T-4: leaves a task, which the next reply reports', async () => {
     const { execute, server, tell, session } = await setUp();
     const exchange = new Exchange();
     const reply = execute({}, { exchange });
@@ -201,7 +201,7 @@ describe('a reply that does not arrive', () => {
     expect(result).toMatchObject(textResult('kept'));
   });
 
-  test('E-1: keeps its result as a task', async () => {
+  test('E-1: leaves its result as a task', async () => {
     const { execute, server, tell, session } = await setUp();
     const exchange = new Exchange();
     const reply = execute({}, { exchange });
@@ -213,7 +213,7 @@ describe('a reply that does not arrive', () => {
     expect(eventsIn(await tell('list_servers'))).toEqual(['task_created', 'task_completed']);
   });
 
-  test('E-1: is repeated with its events, which were not delivered', async () => {
+  test('E-1: gets its events delivered again with the next reply', async () => {
     const { call, tell, server } = await setUp();
     server.say('notifications/vendor', { n: 1 });
     const lost = new Exchange();
@@ -223,7 +223,7 @@ describe('a reply that does not arrive', () => {
     expect(eventsIn(await tell('list_servers'))).toEqual([]);
   });
 
-  test('T-4: is not wanted by a client that cancelled', async () => {
+  test('T-4: stops the call at the server if the client cancelled', async () => {
     const { execute, server, session } = await setUp();
     const exchange = new Exchange(undefined, 'cancel');
     const reply = execute({}, { exchange });
@@ -234,7 +234,7 @@ describe('a reply that does not arrive', () => {
     expect(session.tasks.list()).toEqual([]);
   });
 
-  test('E-5: stays the reply of the call for a client that can come back to its stream', async () => {
+  test('E-5: is still delivered to a client that resumes its stream', async () => {
     const { execute, server, session, tell } = await setUp();
     const exchange = new Exchange();
     const reply = execute({}, { exchange });
@@ -251,7 +251,7 @@ describe('a reply that does not arrive', () => {
     expect(eventsIn(await tell('list_servers'))).toEqual([]);
   });
 
-  test('E-5: becomes a task for a client that comes back too late', async () => {
+  test('E-5: becomes a task if the timeout passes before the client returns', async () => {
     const { execute, clock } = await setUp();
     const exchange = new Exchange();
     const reply = execute({ timeout_ms: 1000 }, { exchange });
@@ -267,7 +267,7 @@ describe('a reply that does not arrive', () => {
 });
 
 describe('tasks', () => {
-  test('H-6: the wait for a result ends with it', async () => {
+  test('H-6: get_task_result waits until the task has ended', async () => {
     const { promoted, server, call, clock } = await setUp();
     const task_id = await promoted();
     const waiting = call('get_task_result', { task_id, timeout_ms: 1000 });
@@ -277,7 +277,7 @@ describe('tasks', () => {
     expect((await waiting).result['content']).toContainEqual({ type: 'text', text: 'there' });
   });
 
-  test('H-6: the wait for a result ends with the state when the time is up, or when the task needs an answer', async () => {
+  test('H-6: get_task_result returns the state after its timeout, or when the task needs an answer', async () => {
     const { promoted, server, call, clock } = await setUp();
     const task_id = await promoted();
     const late = call('get_task_result', { task_id, timeout_ms: 1000 });
@@ -290,7 +290,7 @@ describe('tasks', () => {
     expect((await asked).said['pending_client_action']).toMatchObject({ elicitations: [{ message: FORM.message }] });
   });
 
-  test('H-6: a task is cancelled with its work, once', async () => {
+  test('H-6: cancel_task cancels a task and its call once', async () => {
     const { promoted, server, tell } = await setUp();
     const task_id = await promoted();
     expect((await tell('cancel_task', { task_id })).said['success']).toBe(true);
@@ -302,7 +302,7 @@ describe('tasks', () => {
 });
 
 describe('await_activity', () => {
-  test('H-7: returns at once if there is something to tell', async () => {
+  test('H-7: returns at once if there are undelivered events', async () => {
     const { tell, server } = await setUp();
     server.say('notifications/vendor', { n: 1 });
     expect((await tell('await_activity')).said).toMatchObject({
@@ -311,7 +311,7 @@ describe('await_activity', () => {
     });
   });
 
-  test('H-7: waits for the events of one turn, or until the time is up', async () => {
+  test('H-7: waits, and returns the events of one turn', async () => {
     const { call, server } = await setUp();
     const woken = call('await_activity', { timeout_ms: 1000 });
     await turn();
@@ -321,7 +321,7 @@ describe('await_activity', () => {
     expect((await woken).said['triggers']).toEqual([event, event]);
   });
 
-  test('H-7: says that nothing happened when the time is up', async () => {
+  test('H-7: returns the trigger timeout if nothing happens', async () => {
     const { call, clock } = await setUp();
     const late = call('await_activity', { timeout_ms: 1000 });
     await turn();
@@ -329,7 +329,7 @@ describe('await_activity', () => {
     expect((await late).said).toMatchObject({ triggers: [{ type: 'timeout' }], events: [] });
   });
 
-  test('H-7: does not wait for a client that has left', async () => {
+  test('H-7: stops waiting when the client has left', async () => {
     const { call } = await setUp();
     const exchange = new Exchange();
     const left = call('await_activity', { timeout_ms: 100_000 }, { exchange });
@@ -339,7 +339,7 @@ describe('await_activity', () => {
   });
 });
 
-describe('a client that is asked in rounds', () => {
+describe('a client that gets questions in rounds', () => {
   const asking: AskingByRound = { by: 'round', capabilities: { elicitation: {} }, answers: {} };
 
   /** Takes a call to its first round. */
@@ -359,7 +359,7 @@ describe('a client that is asked in rounds', () => {
     return { ...all, exchange, result, answered, taskId, goOn };
   }
 
-  test('H-13: gets the question in place of the reply, and the result with the answer', async () => {
+  test('H-13: gets the question instead of the reply, and the result after its answer', async () => {
     const { result, exchange, goOn, answered, server, tell, session } = await firstRound();
     expect(result).toMatchObject({
       resultType: 'input_required',
@@ -377,7 +377,7 @@ describe('a client that is asked in rounds', () => {
     expect(eventsIn(await tell('list_servers'))).toEqual([]);
   });
 
-  test('H-13: gets what is asked at the same moment in one round', async () => {
+  test('H-13: gets simultaneous questions in one round', async () => {
     const all = await setUp({ questions: { via: 'both' } });
     const reply = all.execute({}, { asking });
     await turn();
@@ -387,14 +387,14 @@ describe('a client that is asked in rounds', () => {
     expect(Object.keys((await reply).result['inputRequests'] as object)).toEqual(['a', 'b']);
   });
 
-  test('H-9, X-4: hears what is wrong with an answer, and the question stays', async () => {
+  test('H-9, X-4: gets an error for an invalid answer, and the question stays open', async () => {
     const { goOn, session } = await firstRound();
     const { said } = await goOn({ size: { action: 'accept', content: { size: 5 } } });
     expect(said['error']).toMatchObject({ code: 'TOOL_ERR_INVALID_ANSWER' });
     expect(session.interactions.list('elicitation')).toHaveLength(1);
   });
 
-  test('H-13: that dismissed the question leaves it to the tools, and gets the task', async () => {
+  test('H-13: that dismisses the question leaves it to the tools, and gets the task', async () => {
     const { goOn, session, answered } = await firstRound();
     const { said } = await goOn({ size: { action: 'cancel' } });
     expect(said['proxy_task']).toBeDefined();
@@ -407,7 +407,7 @@ describe('a client that is asked in rounds', () => {
   test.each([
     ['at once', 0, 'open'],
     ['after a while', 5000, 'answered'],
-  ])('H-13: that declines %s', async (_when, ms, expected) => {
+  ])('H-13: that declines %s answers only if a person had time to decide', async (_when, ms, expected) => {
     const { goOn, clock, session, answered } = await firstRound({ questions: { via: 'both', minDeclineMs: 1000 } });
     clock.advance(ms);
     void goOn({ size: { action: 'decline' } });
@@ -417,7 +417,7 @@ describe('a client that is asked in rounds', () => {
     if (expected === 'answered') expect(await answered).toEqual({ action: 'decline' });
   });
 
-  test('H-3: gets a task when the call takes too long after its answer', async () => {
+  test('H-3: gets a task if the call takes too long after the answer', async () => {
     const { goOn, clock } = await firstRound({}, { timeout_ms: 1000 });
     const reply = goOn({ size: ANSWER });
     await turn();
@@ -425,7 +425,7 @@ describe('a client that is asked in rounds', () => {
     expect(JSON.stringify((await reply).result)).toContain('Tool call exceeded timeout (1000ms)');
   });
 
-  test('D-7: that does not come back leaves the question to others, where only it could answer', async () => {
+  test('D-7: that does not return leaves the question to others after the timeout', async () => {
     const { session, clock } = await firstRound({ questions: { via: 'native' } }, { timeout_ms: 1000 });
     const told = (): unknown[] => session.events.take().events.map(({ type }) => type);
     expect(told()).not.toContain('elicitation_request');
@@ -433,7 +433,7 @@ describe('a client that is asked in rounds', () => {
     expect(told()).toContain('elicitation_request');
   });
 
-  test('X-4: that comes back with the state of another tool, or of a call that is over, hears so', async () => {
+  test('X-4: that returns with the state of another tool or of an ended call gets an error', async () => {
     const { execute, session, taskId, goOn } = await firstRound();
     const other = await execute({ tool: 'other' }, { asking: { ...asking, taskId } });
     expect(other.said['error']).toMatchObject({ code: 'TOOL_ERR_TASK_NOT_FOUND' });

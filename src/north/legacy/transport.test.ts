@@ -38,7 +38,7 @@ async function served() {
 const NOTE: Message = { jsonrpc: '2.0', method: 'x/a' };
 const request = (id: number): Message => ({ jsonrpc: '2.0', id, method: 'x/a' });
 
-test('X-4: nothing is written to the streams of a session that has ended', async () => {
+test('X-4: a closed transport writes nothing to its streams', async () => {
   const { transport, responses, url } = await served();
   const stream = await openStream(url);
   const errors: unknown[] = [];
@@ -52,7 +52,7 @@ test('X-4: nothing is written to the streams of a session that has ended', async
   expect(errors).toEqual([]);
 });
 
-test('T-4: a batch whose last request is cancelled brings the replies to the others', async () => {
+test('T-4: a batch with a cancelled request returns the replies to the other requests', async () => {
   const { transport, received, url } = await served();
   const answer = send(url, { body: JSON.stringify([request(1), request(2)]) });
   await vi.waitFor(() => expect(received).toHaveLength(2));
@@ -71,7 +71,7 @@ test('T-4: a batch whose last request is cancelled brings the replies to the oth
   await vi.waitFor(() => expect(delivered).toHaveBeenCalledWith(true));
 });
 
-test('T-4: a POST whose only request is cancelled has an empty answer', async () => {
+test('T-4: a POST whose only request is cancelled gets an empty response', async () => {
   const { transport, received, url } = await served();
   const answer = send(url, { body: JSON.stringify(request(1)) });
   await vi.waitFor(() => expect(received).toHaveLength(1));

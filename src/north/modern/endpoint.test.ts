@@ -77,7 +77,7 @@ test.each<[string, string, Params]>([
   ['a method of the older protocol', 'ping', {}],
   ['another method of the older protocol', 'tasks/list', {}],
   ['initialize', 'initialize', {}],
-])('S-5, D-5: the reply with %s is that of the SDK', async (_what, method, result) => {
+])('S-5, D-5: the reply with %s is the same as from the SDK', async (_what, method, result) => {
   const request = message(method, method === 'tools/call' || method === 'prompts/get' ? { name: 'a' } : {});
   expect(await ours(request, () => result)).toEqual(await oracle(request, () => result));
 });
@@ -87,14 +87,14 @@ test.each([
   new RpcError(4711, 'own', [1]),
   new Error('no code'),
   Object.assign(new Error('a text as code'), { code: 'E' }),
-])('B-6: the error %s leaves as from the SDK', async (error) => {
+])('B-6: the error %s is sent as by the SDK', async (error) => {
   const fail = (): Params => {
     throw error;
   };
   expect(await ours(message('x/unknown'), fail)).toEqual(await oracle(message('x/unknown'), fail));
 });
 
-test.each([-32002, 4711])('D-5: a long error with the code %i keeps its message', async (code) => {
+test.each([-32002, 4711])('D-5: a long error with the code %i keeps its full message', async (code) => {
   const long = 'x'.repeat(10_000);
   const fail = (): Params => {
     throw RpcError.passedOn({ code, message: long });
@@ -102,7 +102,7 @@ test.each([-32002, 4711])('D-5: a long error with the code %i keeps its message'
   expect(await ours(message('x/unknown'), fail)).toMatchObject({ error: { message: long } });
 });
 
-test('D-3: answers and state of a round are taken out of the parameters', async () => {
+test('D-3: inputResponses and requestState are removed from the parameters', async () => {
   const calls: ModernCall[] = [];
   const endpoint: ModernEndpoint = {
     serverInfo: INFO,
@@ -120,7 +120,7 @@ test('D-3: answers and state of a round are taken out of the parameters', async 
   expect(calls[0]?.params).not.toHaveProperty('inputResponses');
 });
 
-test('D-5: notifications go on without the introduction of their client', () => {
+test('D-5: notifications are passed on without the client metadata', () => {
   const heard: unknown[] = [];
   const endpoint: ModernEndpoint = {
     serverInfo: INFO,

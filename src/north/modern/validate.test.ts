@@ -66,7 +66,7 @@ async function oracle(given: Record<string, string>, body: unknown): Promise<Ans
   });
 }
 
-test('M-7: a big number is no name that a header must repeat', () => {
+test('M-7: a large number as a name needs no header that repeats it', () => {
   const body = request('tools/call', { name: exactNumber('9007199254740993') });
   expect(validate(headers('tools/call'), body)).toMatchObject({ kind: 'valid' });
 });
@@ -194,7 +194,7 @@ test.each<[what: string, headers: Record<string, string>, body: unknown]>([
   ['an id that is a fraction', headers('tools/list'), { ...request('tools/list'), id: 1.5 }],
   ['a text', headers('tools/list'), 'text'],
   ['nothing', headers('tools/list'), null],
-])('L-3, X-4: %s is answered as the SDK answers it', async (_what, given, body) => {
+])('L-3, X-4: %s gets the same response as from the SDK', async (_what, given, body) => {
   const verdict = validate(given, body);
   const answer: Answer | undefined =
     verdict.kind === 'valid'

@@ -36,22 +36,22 @@ function sequenceWith(options: { forwarded: boolean }, requests: Request[]): { w
   return { windows, confused };
 }
 
-test('S-5: a window is recognized by its ids, whatever connections it uses', () => {
+test('S-5: a window is recognized by its request IDs on any connection', () => {
   const ids = sequence([0, 'a'], [1, 'b'], [2, 'c']);
   expect(ids).toEqual({ windows: [0, 0, 0], confused: 0 });
   expect(sequence(['x-0', 'a'], ['x-1', 'b']).windows).toEqual([0, 0]);
 });
 
-test('S-5: windows that share a connection are told apart', () => {
+test('S-5: windows that share a connection are distinguished by their request IDs', () => {
   expect(sequence([0, 'a'], [1, 'a'], [2, 'a'], [0, 'a'], [3, 'a'], [1, 'a']).windows).toEqual([0, 0, 0, 1, 0, 1]);
   expect(sequence(['x-0', 'a'], ['y-0', 'a'], ['y-1', 'a'], ['x-1', 'a']).windows).toEqual([0, 1, 1, 0]);
 });
 
-test('S-5: windows that are equally far are confused, not taken for each other', () => {
+test('S-5: windows with equally close IDs are marked as confused', () => {
   expect(sequence([0, 'a'], [0, 'b'], [1, 'c'], [1, 'd']).confused).toBe(1);
 });
 
-test('S-5: where ids are no sequence, the connection tells', () => {
+test('S-5: if the IDs are not a sequence, the connection decides', () => {
   expect(sequence(['abc', 'a'], ['def', 'a'], ['ghi', 'b']).windows).toEqual([0, 0, 1]);
   expect(sequence([5, 'a'], [9, 'a'], [13, 'a'], [14, 'b']).windows).toEqual([0, 0, 0, 0]);
 });
@@ -62,7 +62,7 @@ test('S-5: parallel requests of one window may arrive in any order', () => {
   expect(sequence([41, 'a'], [40, 'b'], [39, 'c'], [42, 'd']).windows).toEqual([0, 0, 0, 0]);
 });
 
-test('S-5: a request may be late by two seconds, and by more on the way through other gateways', () => {
+test('S-5: a request may be two seconds late, and later if it was forwarded', () => {
   const late: Request[] = [
     [0, 'a'],
     [2, 'b'],

@@ -82,7 +82,7 @@ const post = async (url: string, fields: Record<string, string>, headers: Record
 const cookieOf = ({ headers }: Got): string => (headers.get('set-cookie') ?? '').split(';')[0] ?? '';
 
 describe('a gateway of one person', () => {
-  test('A-Q: the page says who wants what; its button leads to the authorization server, and back to the end', async () => {
+  test('A-Q: the page shows the server and scopes, and its button leads to the authorization server and back', async () => {
     const { link, base, accounts } = await serve();
     accounts.scopes = ['read', '<b>all</b>'];
     const url = await link();
@@ -106,7 +106,7 @@ describe('a gateway of one person', () => {
     expect((await open(url)).status).toBe(410);
   });
 
-  test('A-30, A-Q: another browser than the one that began ends nothing', async () => {
+  test('A-30, A-Q: a callback in another browser does not finish the sign-in', async () => {
     const { link, base, accounts } = await serve();
     const begun = await post(await link(), {});
     const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
@@ -118,7 +118,7 @@ describe('a gateway of one person', () => {
     expect(accounts.signedIn.size).toBe(0);
   });
 
-  test('A-29, A-30: whoever checks the answer knows to which address the browser came back', async () => {
+  test('A-29, A-30: accounts get the path that the browser came back to', async () => {
     const { link, base, accounts } = await serve();
     const paths: (string | undefined)[] = [];
     accounts.complete = async (_parameters, path) => {
@@ -133,7 +133,7 @@ describe('a gateway of one person', () => {
     expect((await open(`${base}/oauth/callbacks${search}`)).status).toBe(404);
   });
 
-  test('A-29: what went wrong is said as text, and nothing else of what came back is shown', async () => {
+  test('A-29: a failed callback shows the error as text, and no parameters of the URL', async () => {
     const { link, base, accounts } = await serve();
     const begun = await post(await link(), {});
     const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
@@ -151,7 +151,7 @@ describe('a gateway of one person', () => {
     expect(broken.text).not.toContain('internal secret');
   });
 
-  test('A-36: only addresses that a browser opens over HTTP are opened', async () => {
+  test('A-36: an authorization URL that is not HTTP is not opened', async () => {
     const { link, accounts } = await serve();
     accounts.authorizationUrl = async () => new URL('javascript:alert(1)');
     const begun = await post(await link(), {});
@@ -159,7 +159,7 @@ describe('a gateway of one person', () => {
     expect(begun.headers.get('location')).toBeNull();
   });
 
-  test('A-Q: forms of other pages, other hosts and other methods are refused', async () => {
+  test('A-Q: forms from other origins, other content types and other methods are refused', async () => {
     const { link, base } = await serve();
     const url = await link();
     expect((await post(url, {}, { origin: 'http://evil.example' })).status).toBe(403);
@@ -174,7 +174,7 @@ describe('a gateway of one person', () => {
     expect((await open(`${base}/oauth/client-metadata.json`)).status).toBe(404);
   });
 
-  test('A-30: a browser that came to another name of the host is led to the one that it comes back to', async () => {
+  test('A-30: a browser that uses another host name is redirected to the host of the callback', async () => {
     const { link, base } = await serve();
     const url = new URL(await link());
     const other = `http://localhost:${url.port}${url.pathname}`;
@@ -183,7 +183,7 @@ describe('a gateway of one person', () => {
     expect(page.headers.get('location')).toBe(`${base}${url.pathname}`);
   });
 
-  test('A-24: the document about the gateway is served where it has one', async () => {
+  test('A-24: the client metadata document is served if there is one', async () => {
     const { base } = await serve({ metadata: true });
     const document = await open(`${base}/oauth/client-metadata.json`);
     expect(document.headers.get('content-type')).toBe('application/json');
@@ -201,7 +201,7 @@ describe('a gateway of several people', () => {
   const as = (person: string): { 'x-person': string } => ({ 'x-person': person });
   const [asAnn, asBob, asRoot] = [as('ann'), as('bob'), as('root')];
 
-  test('A-Q: nobody begins a sign-in for somebody else', async () => {
+  test('A-Q: only the principal itself can begin its sign-in', async () => {
     const { link } = await serve({ console: scriptedConsole });
     const url = await link('ann');
     for (const asked of [await open(url), await post(url, { action: 'continue' })]) {
@@ -214,7 +214,7 @@ describe('a gateway of several people', () => {
     expect(begun.headers.get('location')).toContain('https://login.example');
   });
 
-  test('A-Q: an operator has to say that the sign-in is for somebody else', async () => {
+  test('A-Q: an operator must confirm to sign in for another principal', async () => {
     const { link } = await serve({ console: scriptedConsole });
     const url = await link('ann');
     expect((await open(url, { headers: asRoot })).text).toContain(
@@ -224,7 +224,7 @@ describe('a gateway of several people', () => {
     expect((await post(url, { action: 'continue', for: 'ann' }, asRoot)).status).toBe(303);
   });
 
-  test('A-Q: without a console, the page says that it has to be turned on', async () => {
+  test('A-Q: without a console the page says that it must be turned on', async () => {
     const { link } = await serve({ console: 'off' });
     expect(await open(await link('ann'))).toMatchObject({
       status: 403,
@@ -234,7 +234,7 @@ describe('a gateway of several people', () => {
 });
 
 describe('without a listener', () => {
-  test('A-Q: a local port is open only while a sign-in waits', async () => {
+  test('A-Q: a local port is open only while a sign-in is pending', async () => {
     const accounts = new ScriptedAccounts();
     const { gateway } = await startCore({ accounts });
     const loopback = new LoopbackPages({ gateway, accounts, clock: gateway.clock });

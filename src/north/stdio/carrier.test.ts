@@ -11,7 +11,7 @@ function setUp() {
   return { carrier, output };
 }
 
-test('X-4: a reply that cannot be written leaves its exchange to the error that replaces it', async () => {
+test('X-4: a reply that cannot be serialized leaves its exchange to the error reply', async () => {
   const { carrier, output } = setUp();
   const exchange = new Exchange();
   carrier.track(1, exchange);
@@ -26,7 +26,7 @@ test('X-4: a reply that cannot be written leaves its exchange to the error that 
   carrier.close();
 });
 
-test('X-4: a client that has left hears of nothing, and its exchange of that', () => {
+test('X-4: a reply to a closed connection is not sent, and its exchange ends', () => {
   const { carrier } = setUp();
   carrier.close();
   const exchange = new Exchange();

@@ -127,7 +127,7 @@ test.each<[string, Message[]]>([
   ['a wrong introduction later', [modern('x/a'), modern('x/b', { ...META, [VERSION_KEY]: 5 })]],
   ['methods of the older protocol', [modern('x/a'), modern('ping'), modern('initialize')]],
   ['an introduction within a session', [request('initialize', INITIALIZE), modern('x/a')]],
-])('B-1, S-5: %s is answered as the SDK answers it', async (_what, script) => {
+])('B-1, S-5: %s is answered like by the SDK', async (_what, script) => {
   expect(await ours(script)).toEqual(await oracle(script));
 });
 
@@ -157,12 +157,12 @@ test.each<[string, Params, string]>([
   ['incomplete', { [VERSION_KEY]: MODERN_VERSION }, 'missing'],
   ['wrong', { ...META, [VERSION_KEY]: 5 }, 'expected string, received number'],
   ['of an unknown version', { ...META, [VERSION_KEY]: '2099-01-01' }, 'Unsupported protocol version'],
-])('B-1, X-4: a first notification whose introduction is %s is dropped', async (_what, meta, mistake) => {
+])('B-1, X-4: a first notification whose metadata is %s is dropped', async (_what, meta, mistake) => {
   const { heard, mistakes } = await notified([meta, META]);
   expect(heard).toEqual(['x/a']);
   expect(mistakes).toEqual([expect.stringContaining(mistake)]);
 });
 
-test('X-4: a notification that cannot be handled is reported', async () => {
+test('X-4: a notification whose handler fails is reported', async () => {
   expect(await notified([{ ...META, method: 'x/fail' }, META])).toEqual({ heard: ['x/a'], mistakes: ['no'] });
 });

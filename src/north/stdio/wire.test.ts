@@ -23,7 +23,7 @@ function setUp() {
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: `n${n}` });
 const reply = (id: number): Message => ({ jsonrpc: '2.0', id, result: {} });
 
-test('S-5: replies of one turn are written together, and each `send` resolves', async () => {
+test('S-5: replies of one turn are written together, and each callback is called', async () => {
   const { wire, write, written } = setUp();
   const told = vi.fn();
   wire.send(reply(1), told);
@@ -36,7 +36,7 @@ test('S-5: replies of one turn are written together, and each `send` resolves', 
   expect(written()).toBe(`${JSON.stringify(reply(1))}\n${JSON.stringify(reply(2))}\n`);
 });
 
-test('T-7: a notification is written before the reply that follows it, and apart from it', async () => {
+test('T-7: a notification is written before the reply that follows it, and in a write of its own', async () => {
   const { wire, write } = setUp();
   wire.send(reply(1));
   wire.send(note(1));
@@ -46,7 +46,7 @@ test('T-7: a notification is written before the reply that follows it, and apart
   expect(texts).toEqual([`${JSON.stringify(reply(1))}\n${JSON.stringify(note(1))}\n`, `${JSON.stringify(reply(2))}\n`]);
 });
 
-test('S-5: what was sent before the wire is closed is still written, and nothing after', async () => {
+test('S-5: messages sent before the close are written, and later messages fail', async () => {
   const { wire, written, events } = setUp();
   wire.send(reply(1));
   wire.close();
@@ -58,7 +58,7 @@ test('S-5: what was sent before the wire is closed is still written, and nothing
   expect(events).toEqual(['close']);
 });
 
-test('S-5: messages may arrive in any pieces', async () => {
+test('S-5: messages may arrive in arbitrary chunks', async () => {
   const { input, received } = setUp();
   const text = `${JSON.stringify(note(1))}\nno JSON\n${JSON.stringify(note(2))}\n`;
   for (const at of [0, 5, 40]) input.write(text.slice(at, at === 40 ? undefined : at === 0 ? 5 : 40));
@@ -73,7 +73,7 @@ test('X-3, X-4: a malformed request is answered, and a message that is too large
   await vi.waitFor(() => expect(events.at(-1)).toBe('close'));
 });
 
-test('S-4: a client that closes its end may still get answers', async () => {
+test('S-4: a client that ends its input can still get messages', async () => {
   const { input, wire, events, written } = setUp();
   input.end();
   await vi.waitFor(() => expect(events).toEqual(['end']));
@@ -81,7 +81,7 @@ test('S-4: a client that closes its end may still get answers', async () => {
   await vi.waitFor(() => expect(written()).toContain('n1'));
 });
 
-test('S-4: a client that is gone without an end closes the wire', async () => {
+test('S-4: a client whose input is destroyed closes the wire', async () => {
   const { input, events } = setUp();
   input.destroy();
   await vi.waitFor(() => expect(events).toEqual(['close']));

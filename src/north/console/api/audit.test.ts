@@ -18,7 +18,7 @@ class BusyAudit extends MemoryAudit {
   }
 }
 
-test('G-5: a follower sees a line once that is written while it reads', async () => {
+test('G-5: a reader that follows the record gets a line that is written meanwhile exactly once', async () => {
   const store = new BusyAudit();
   await store.append([callLine(1), callLine(2), callLine(3)]);
   const [{ run } = expect.fail('no route')] = auditRoutes;
@@ -60,7 +60,7 @@ class LargeAudit extends MemoryAudit {
 }
 
 test.each(['newest', 'oldest'] as const)(
-  'G-5: a long search, %s lines first, ends after its time, and the next request goes on from there',
+  'G-5: a long search, %s lines first, ends after its time limit, and the next request continues it',
   async (order) => {
     const [store, clock] = [new LargeAudit(), new TestClock()];
     const [{ run } = expect.fail('no route')] = auditRoutes;

@@ -27,7 +27,7 @@ test.each([
   [{ keepPassword: { type: 'boolean' } }, undefined],
   [{ name: { type: 'string' }, spinner: { type: 'string' } }, undefined],
   [{ odd: null, other: 'text' }, undefined],
-])('W-2: a form with %j is marked as asking for a secret: %s', (properties, secret) => {
+])('W-2: a form with the fields %j is marked as asking for a secret: %s', (properties, secret) => {
   expect(questionItem(form(properties)).secret).toBe(secret);
 });
 
@@ -42,14 +42,14 @@ test('W-2: a large question is listed without its params', () => {
   expect(listedQuestion(asked({ message: 'short' })).params).toEqual({ message: 'short' });
 });
 
-test('W-6: events carry neither params nor contents', () => {
+test('W-6: events contain neither params nor contents', () => {
   expect(eventItem(asked({ message: 'x' }))).toEqual({
     event: 'question',
     item: expect.not.objectContaining({ params: expect.anything() }),
   });
 });
 
-test('W-3: progress beyond what a number holds is told as nearly as a browser can read it', () => {
+test('W-3: large numbers in progress become the nearest JavaScript numbers', () => {
   const entry = {
     kind: 'call' as const,
     id: 'c',

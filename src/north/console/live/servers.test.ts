@@ -12,7 +12,7 @@ const server = (more: Partial<Server>): Server => ({
   ...more,
 });
 
-test('W-5: servers of one name that clients of several principals added stay apart', () => {
+test('W-5: servers with the same name of several principals stay separate items', () => {
   const [ann, bob] = [server({ principal: 'ann' }), server({ principal: 'bob', state: 'failed', sessions: 0 })];
   expect(mergedServers([[ann, bob], [ann]])).toEqual([{ ...ann, sessions: 2 }, bob]);
   const details = mergedDetails([ann, bob, ann].map((each) => ({ ...each, log: [] })));
