@@ -16,7 +16,7 @@ async function deadAddress(): Promise<string> {
 }
 
 describe('a server that cannot be reached', () => {
-  test('B-2: is tried again after longer and longer waits, so many times, and then on its next use', async () => {
+  test('B-2: is retried with growing delays a limited number of times, and then on its next use', async () => {
     const { connection, clock, state, waits } = connectTo(await deadAddress());
     await expect(connection.ready()).rejects.toMatchObject({ failure: 'refused' });
     const delays: number[] = [];
@@ -39,7 +39,7 @@ describe('a server that cannot be reached', () => {
     await expect(connection.ready()).rejects.toMatchObject({ failure: 'refused' });
   });
 
-  test('B-2: a use does not wait for the next attempt, nor counts as one', async () => {
+  test('B-2: is tried at once on use, which does not count as a retry', async () => {
     const { connection, clock, state } = connectTo(await deadAddress());
     await connection.ready().catch(() => {});
     expect(connection.status).toMatchObject({ state: 'waiting', attempt: 1 });
@@ -52,7 +52,7 @@ describe('a server that cannot be reached', () => {
 });
 
 describe('a server that is lost', () => {
-  test('B-2: after a stable connection begins with the first attempt again', async () => {
+  test('B-2: starts with the first retry delay again after a stable connection', async () => {
     const server = owned(await startV1Http());
     const { connection, clock, told, state } = connectTo(server.url);
     await connection.ready();
@@ -73,7 +73,7 @@ describe('a server that is lost', () => {
 });
 
 describe('a server that does not answer', () => {
-  test('B-2: is given up when the time to connect is over', async () => {
+  test('B-2: fails with a timeout after the connect timeout', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const { connection, clock, state } = connectTo(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`);

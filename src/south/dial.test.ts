@@ -39,12 +39,12 @@ const hooks = (unwanted: AbortSignal): DialHooks => ({
   prepare: () => {},
 });
 
-it('B-2, X-2: checking the address of a server takes no longer than connecting may', async () => {
+it('B-2, X-2: checking the address of a server is limited by the connect timeout', async () => {
   const dialler = new Dialler(100, GATEWAY_IDENTITY, { isAllowed: () => true });
   await expect(dialler.dial(CONFIG, hooks(new AbortController().signal))).rejects.toThrow('within 100 ms');
 });
 
-it('B-2, X-2: and ends when the connection is not wanted any more', async () => {
+it('B-2, X-2: checking the address of a server ends when the attempt is aborted', async () => {
   const unwanted = new AbortController();
   const dialler = new Dialler(60_000, GATEWAY_IDENTITY, { isAllowed: () => true });
   const dialled = dialler.dial(CONFIG, hooks(unwanted.signal));

@@ -70,7 +70,7 @@ describe('B-1, C-3: a URL that cannot be used', () => {
     expect(failed).toMatchObject({ failure, message: expect.stringContaining(message) as unknown });
   });
 
-  test('a port where nothing listens is "refused"', async () => {
+  test('a refused connection is "refused"', async () => {
     expect(await failureOf({ url: 'http://127.0.0.1:1/mcp' })).toMatchObject({
       failure: 'refused',
       message: 'connection refused (ECONNREFUSED)',
@@ -81,7 +81,7 @@ describe('B-1, C-3: a URL that cannot be used', () => {
     expect(await failureOf({ url: 'http://no-such-host.invalid/mcp' })).toMatchObject({ failure: 'dns' });
   });
 
-  test('plain HTTP in place of TLS is "tls"', async () => {
+  test('plain HTTP instead of TLS is "tls"', async () => {
     const address = await listen(respond(200, 'text/plain', ''));
     expect(await failureOf({ url: `https://${address}/mcp` })).toMatchObject({ failure: 'tls' });
   });
@@ -108,7 +108,7 @@ describe('B-4, C-3: a command that cannot be used', () => {
     ],
     ['exits', node('process.exit(3)'), 'exited', 'process exited with code 3'],
     ['prints text and exits', node("console.log('hi')"), 'exited', 'it printed to standard output'],
-  ])('one that %s', async (_what, config, failure, message) => {
+  ])('a command that %s', async (_what, config, failure, message) => {
     const failed = await failureOf(config);
     expect(failed).toMatchObject({ failure, message: expect.stringContaining(message) as unknown });
   });
@@ -116,11 +116,11 @@ describe('B-4, C-3: a command that cannot be used', () => {
   test.each([
     ['prints text and does not answer', "console.log('hi'); setInterval(() => {}, 1000)", 'stray_output'],
     ['does not answer', 'process.stdin.resume()', 'timeout'],
-  ])('one that %s', async (_what, script, failure) => {
+  ])('a running command that %s', async (_what, script, failure) => {
     expect(await failureOf(node(script), 600)).toMatchObject({ failure });
   });
 
-  test('one that may not be executed', async () => {
+  test('a command that is not executable', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'meanwhile-failure-'));
     const command = join(folder, 'program');
     try {
@@ -137,7 +137,7 @@ describe('B-1: errors of requests', () => {
   test.each([
     [new RequestTimeout(5), 'timeout', 'no MCP answer within 5 ms'],
     [new ConnectionClosed(), 'closed', 'Connection closed'],
-  ])('%s is a failure itself', (error, failure, message) => {
+  ])('%s is already a server failure', (error, failure, message) => {
     expect(toServerFailure(error)).toBe(error);
     expect(error).toMatchObject({ failure, message });
   });
@@ -147,7 +147,7 @@ describe('B-1: errors of requests', () => {
     [new ProbeFailed('x', { cause: new ServerFailure('exited', 'it is gone') }), 'exited', 'it is gone'],
     [new Error('Not connected'), 'other', 'Not connected'],
     [new ErrorResponse(-32000, 'go away'), 'other', 'go away'],
-  ])('%s', (error, failure, message) => {
+  ])('%s becomes a server failure', (error, failure, message) => {
     expect(toServerFailure(error)).toMatchObject({ failure, message, cause: error });
   });
 });

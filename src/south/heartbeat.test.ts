@@ -5,7 +5,7 @@ import { Heartbeat, PingSchedule, type PingedPeer } from './heartbeat.ts';
 
 const PERIOD_MS = 1000;
 
-test('B-2: a connection is pinged once in each period, until it ends', async () => {
+test('B-2: a connection is pinged once per period until it ends', async () => {
   const { clock, open } = setUp();
   const { heartbeat, pings } = open();
   await pass(clock, 10);
@@ -37,7 +37,7 @@ test('B-2: connections that were opened together are pinged one after the other'
   expect(pings()).toEqual([2, 5, 4, 4]);
 });
 
-test('B-2: with more than 1,000 connections, each is pinged less often', async () => {
+test('B-2: with more than 1,000 connections each one is pinged less often', async () => {
   const { clock, open } = setUp();
   const all = Array.from({ length: 2000 }, open);
   // The timer was armed for the first of them.

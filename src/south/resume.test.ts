@@ -41,26 +41,26 @@ async function resume(url: string): Promise<Dialled | undefined> {
 }
 
 test.each([401, 403, 429, 500, 502, 503])(
-  'B-3: HTTP %i does not mean that a server forgot the session',
+  'B-3: HTTP %i does not mean that the server has lost the session',
   async (status) => {
     const url = await serve((response) => void response.writeHead(status).end());
     await expect(resume(url)).rejects.toThrow(`HTTP ${status}`);
   },
 );
 
-test('B-3: nor does a stream that ends without the answer', async () => {
+test('B-3: a stream that ends without the response does not mean that the server has lost the session', async () => {
   const url = await serve((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).end();
   });
   await expect(resume(url)).rejects.toThrow('closed the connection before it answered');
 });
 
-test.each([404, 400])('B-3: HTTP %i means that a server forgot the session', async (status) => {
+test.each([404, 400])('B-3: HTTP %i means that the server has lost the session', async (status) => {
   const url = await serve((response) => void response.writeHead(status).end());
   expect(await resume(url)).toBeUndefined();
 });
 
-test('B-3: and so does an error in answer to a ping', async () => {
+test('B-3: an error response to a ping means that the server has lost the session', async () => {
   const url = await serve((response, { id }) => {
     json(response, 200, { jsonrpc: '2.0', id, error: { code: -32000, message: 'no such session' } });
   });
@@ -86,7 +86,7 @@ async function connected(refuses: (session: string | undefined) => boolean) {
   return { connection, clock, told };
 }
 
-test('B-3: a session outlives a server that denies access for a while', async () => {
+test('B-3: a session survives while the server temporarily denies access', async () => {
   let denied = false;
   const { connection, clock, told } = await connected(() => denied);
   denied = true;
@@ -98,7 +98,7 @@ test('B-3: a session outlives a server that denies access for a while', async ()
   expect(told).toEqual(['first', 'lost', 'blip']);
 });
 
-test('B-3: a session that alone is denied is replaced', async () => {
+test('B-3: a session that alone is denied is replaced by a new one', async () => {
   let denied: string | undefined;
   const { connection, clock, told } = await connected((session) => session !== undefined && session === denied);
   denied = 'session 1';

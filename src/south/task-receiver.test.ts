@@ -65,7 +65,7 @@ function receiver(): {
 /** Lets what was put off to the next turn happen. */
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-test('R-3: what makes or concerns no task is left to others', () => {
+test('R-3: requests without a task and unknown methods are left to other handlers', () => {
   const { tasks } = receiver();
   const { signal } = new AbortController();
   expect(tasks.answer('elicitation/create', FORM, {}, signal)).toBeUndefined();
@@ -74,7 +74,7 @@ test('R-3: what makes or concerns no task is left to others', () => {
   expect(tasks.answer('tasks/update', { taskId: 'x' }, {}, signal)).toBeUndefined();
 });
 
-test('R-5, R-6, R-7, R-12: working at once, input_required with the open question, then the end', async () => {
+test('R-5, R-6, R-7, R-12: a task is working at once, input_required while its question is open, and then completed', async () => {
   const { asked, told, send, create } = receiver();
   const task = await create({ ttl: 5000 });
   expect(task).toMatchObject({ status: 'working', ttl: 5000, pollInterval: expect.any(Number) as unknown });
@@ -97,7 +97,7 @@ test('R-5, R-6, R-7, R-12: working at once, input_required with the open questio
   ]);
 });
 
-test('R-9, R-13: the result is waited for, and says which task it belongs to beside its own metadata', async () => {
+test('R-9, R-13: tasks/result waits for the result, and adds the related task to its metadata', async () => {
   const { asked, send, create } = receiver();
   const { taskId } = await create();
   const waiting = send('tasks/result', { taskId });
@@ -109,7 +109,7 @@ test('R-9, R-13: the result is waited for, and says which task it belongs to bes
   expect(await send('tasks/result', { taskId })).toEqual(result);
 });
 
-test('R-9: who takes the request back is not kept waiting, and the task goes on', async () => {
+test('R-9: an aborted tasks/result stops waiting, and the task continues', async () => {
   const { asked, send, create } = receiver();
   const { taskId } = await create();
   const request = new AbortController();
@@ -131,18 +131,21 @@ test.each([
     data: undefined,
   },
   { what: 'any other error', error: new Error('no'), code: -1, data: undefined },
-])('R-7, R-9: a question that ended with $what failed, and the error comes back', async ({ error, code, data }) => {
-  const { asked, told, send, create } = receiver();
-  const { taskId } = await create();
-  const waiting = send('tasks/result', { taskId });
-  await turn();
-  asked[0]?.fail(error);
-  await expect(waiting).rejects.toMatchObject({ code, message: error.message, data });
-  await expect(send('tasks/result', { taskId })).rejects.toMatchObject({ code, message: error.message, data });
-  expect(told).toMatchObject([{ status: 'failed', statusMessage: error.message }]);
-});
+])(
+  'R-7, R-9: a question that ends with $what makes the task failed, and tasks/result returns the error',
+  async ({ error, code, data }) => {
+    const { asked, told, send, create } = receiver();
+    const { taskId } = await create();
+    const waiting = send('tasks/result', { taskId });
+    await turn();
+    asked[0]?.fail(error);
+    await expect(waiting).rejects.toMatchObject({ code, message: error.message, data });
+    await expect(send('tasks/result', { taskId })).rejects.toMatchObject({ code, message: error.message, data });
+    expect(told).toMatchObject([{ status: 'failed', statusMessage: error.message }]);
+  },
+);
 
-test('R-8, R-9, R-11: a task that is not there is an invalid parameter', async () => {
+test('R-8, R-9, R-11: an unknown task ID is an invalid parameter', async () => {
   const { send } = receiver();
   for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
     for (const taskId of ['nope', '', '__proto__']) {
@@ -160,7 +163,7 @@ test('R-8, R-9, R-11: a task that is not there is an invalid parameter', async (
   }
 });
 
-test('R-11, R-15: a cancelled task withdraws its question, fails who waits, and stays cancelled', async () => {
+test('R-11, R-15: tasks/cancel withdraws the question and fails waiting requests, and the task stays cancelled', async () => {
   const { asked, told, send, create } = receiver();
   const { taskId } = await create();
   await turn();
@@ -179,7 +182,7 @@ test('R-11, R-15: a cancelled task withdraws its question, fails who waits, and 
   expect(told.map(({ status }) => status)).toEqual(['input_required', 'cancelled']);
 });
 
-test('R-11: a task that is cancelled at once never asks', async () => {
+test('R-11: a task that is cancelled at once never asks its question', async () => {
   const { asked, send, create } = receiver();
   const { taskId } = await create();
   await send('tasks/cancel', { taskId });
@@ -201,7 +204,7 @@ test.each(['completed', 'failed'])('R-15: a task that has %s cannot be cancelled
   expect(await send('tasks/get', { taskId })).toMatchObject({ status });
 });
 
-test('R-14: the ttl is as asked for, at most a day, and ten minutes if nobody asked', async () => {
+test('R-14: the TTL is as requested, at most a day, and ten minutes by default', async () => {
   const { create } = receiver();
   expect((await create({ ttl: 1234 })).ttl).toBe(1234);
   expect((await create({ ttl: 25 * HOUR })).ttl).toBe(24 * HOUR);
@@ -216,7 +219,7 @@ test.each([
   [null, 'task must be'],
   [[], 'task must be'],
   ['yes', 'task must be'],
-])('R-14: task: %j is refused by name', async (task, named) => {
+])('R-14: the invalid task parameter %j is refused with the name of the field', async (task, named) => {
   const { asked, send } = receiver();
   await expect(send('elicitation/create', { ...FORM, task })).rejects.toMatchObject({
     code: -32602,
@@ -227,7 +230,7 @@ test.each([
   expect(await send('tasks/list')).toEqual({ tasks: [] });
 });
 
-test('R-14, R-18: the clock runs on while the question waits; then all is over and forgotten', async () => {
+test('R-14, R-18: the TTL continues while the question is open, and then the task is removed', async () => {
   const { clock, asked, told, send, create } = receiver();
   const { taskId } = await create({ ttl: 60_000 });
   await turn();
@@ -252,7 +255,7 @@ test('R-14, R-18: the clock runs on while the question waits; then all is over a
   expect(clock.armed).toBe(0);
 });
 
-test('R-14: a finished task can be read until its ttl is over, counted from its creation', async () => {
+test('R-14: an ended task can be read until its TTL, counted from its creation, is over', async () => {
   const { clock, asked, told, send, create } = receiver();
   const { taskId } = await create({ ttl: 60_000 });
   await turn();
@@ -268,7 +271,7 @@ test('R-14: a finished task can be read until its ttl is over, counted from its 
   expect(told.map(({ status }) => status)).toEqual(['completed']);
 });
 
-test('R-14: a question that runs out of time with its task ends as an expired one', async () => {
+test('R-14: a question that times out with its task ends as expired', async () => {
   const { clock, asked, send, create } = receiver();
   const { taskId } = await create({ ttl: 1000 });
   await turn();
@@ -278,7 +281,7 @@ test('R-14: a question that runs out of time with its task ends as an expired on
   await expect(waiting).rejects.toMatchObject({ code: -32602, message: expect.stringContaining('expired') as unknown });
 });
 
-test('R-14: each of many tasks has its own time', async () => {
+test('R-14: each task has its own TTL', async () => {
   const { clock, send, create } = receiver();
   for (const ttl of [3000, 1000, 2000]) await create({ ttl });
   const left = async () => ((await send('tasks/list'))['tasks'] as ServerTask[]).map(({ ttl }) => ttl);
@@ -293,7 +296,7 @@ test('R-14: each of many tasks has its own time', async () => {
   expect(await left()).toEqual([]);
 });
 
-test('R-10: tasks are listed page by page, also when some go on the way', async () => {
+test('R-10: tasks are listed in pages, also if some are removed in between', async () => {
   const { clock, send, create } = receiver();
   const made: string[] = [];
   // The last of the first page is gone before the second is asked for.
@@ -312,7 +315,7 @@ test('R-10: tasks are listed page by page, also when some go on the way', async 
   }
 });
 
-test('R-18: of a hundred tasks the oldest that has ended makes room; if none has, there is no more', async () => {
+test('R-18: at 100 tasks the task that ended first is dropped for a new one; if none has ended, it is refused', async () => {
   const { asked, send, create } = receiver();
   const made: string[] = [];
   for (let n = 0; n < 100; n += 1) made.push((await create()).taskId);
@@ -329,7 +332,7 @@ test('R-18: of a hundred tasks the oldest that has ended makes room; if none has
   expect(asked[0]?.withdrawn.aborted).toBe(false);
 });
 
-test('R-18: when the server is gone everything ends, without a word to it, and no timer is left', async () => {
+test('R-18: when the server disconnects, all tasks end without notifications, and no timer remains', async () => {
   const { clock, tasks, asked, told, send, create } = receiver();
   const first = await create();
   const second = await create();
@@ -354,7 +357,7 @@ test('R-18: when the server is gone everything ends, without a word to it, and n
   expect(await create()).toMatchObject({ status: 'working' });
 });
 
-test('R-4, R-16: ids are random and never the same', async () => {
+test('R-4, R-16: task IDs are random and unique', async () => {
   const { send, create } = receiver();
   const ids = new Set<string>();
   for (let n = 0; n < 1000; n += 1) {
@@ -366,7 +369,7 @@ test('R-4, R-16: ids are random and never the same', async () => {
   expect([...ids].every((id) => UUID.test(id))).toBe(true);
 });
 
-test('R-1, R-2, R-5, R-8, R-10, R-12: a v1 server drives it over a wire, and every message is well-formed', async () => {
+test('R-1, R-2, R-5, R-8, R-10, R-12: a server of SDK v1 can use all task methods, and every message is valid', async () => {
   const [near, far] = InMemoryTransport.createLinkedPair();
   const client = new Client(
     { name: 'test', version: '1.0.0' },

@@ -13,7 +13,7 @@ const page = (names: unknown[], nextCursor?: string) => ({
   _meta: { kept: true },
 });
 
-test('M-6: lists have only the tools that are shown, as they were', () => {
+test('M-6: lists contain only the selected tools, unchanged', () => {
   const { filter: hidden } = filter({ include: ['get_*'], exclude: ['*_secret'] });
   expect(hidden.shownOf(page(['get_user', 'get_secret', 'put_user'], 'c'), {})).toEqual(page(['get_user'], 'c'));
   const odd = { tools: ['get_x', null, {}, { name: 5 }, { name: ['get_user'] }] };
@@ -30,13 +30,13 @@ test.each([
   [{ toString: 'get_user' }],
   [undefined],
   [5],
-])('M-6: a call of %j is refused as by a server without the tool', (name) => {
+])('M-6: a call of %j is refused like a call of an unknown tool', (name) => {
   const { filter: hidden } = filter({ include: ['get_*'], exclude: ['*_secret'] });
   expect(() => hidden.assertShown({ name })).toThrow(expect.objectContaining({ code: -32602 }));
   expect(() => hidden.assertShown({ name: 'get_user' })).not.toThrow();
 });
 
-test('M-6: a pattern that matches no tool is reported once the list was read to its end', () => {
+test('M-6: a pattern that matches no tool is reported after the whole list was read', () => {
   const { filter: hidden, unmatched } = filter({ include: ['a', 'b', 'x*'], exclude: ['c', 'y*'] });
   hidden.shownOf(page(['a'], 'two'), {});
   hidden.shownOf(page(['b'], 'three'), { cursor: 'two' });

@@ -79,7 +79,7 @@ function setUp(offered: TaskOffer | 'none' = OFFER) {
 }
 
 describe('polling', () => {
-  test('B-6: follows the interval of the server until the task has ended', async () => {
+  test('B-6: follows the poll interval of the server until the task ends', async () => {
     const { follow, clock, polls, says, told, checkpoints, pass } = setUp();
     const outcome = follow(task('working'));
     await turn();
@@ -97,7 +97,7 @@ describe('polling', () => {
     expect(clock.armed).toBe(0);
   });
 
-  test('B-6: comes at once with news, but not more often than the server can bear', async () => {
+  test('B-6: happens at once after a status notification, but not more often than the minimum interval', async () => {
     const { follow, polls, calls, pass } = setUp();
     void follow(task('working'));
     await turn();
@@ -115,7 +115,7 @@ describe('polling', () => {
     expect(polls()).toBe(2);
   });
 
-  test('X-4: of a server that wants to be asked all the time, or never, has limits', async () => {
+  test('X-4: has a minimum and a maximum interval, whatever the server wants', async () => {
     const { follow, polls, says, pass } = setUp();
     says(() => task('working', { pollIntervalMs: 1e12 }));
     void follow(task('working', { pollIntervalMs: 0 }));
@@ -127,7 +127,7 @@ describe('polling', () => {
     expect(polls()).toBe(2);
   });
 
-  test('X-4: ends with a server that leaves it unanswered three times in a row', async () => {
+  test('X-4: ends if the server does not answer three times in a row', async () => {
     const { follow, says, polls, sent } = setUp();
     says((method) => {
       if (method !== 'tasks/get') return {};
@@ -140,8 +140,8 @@ describe('polling', () => {
   });
 });
 
-describe('a server that is away', () => {
-  test('B-3: is waited for, and the task goes on', async () => {
+describe('a server that is disconnected', () => {
+  test('B-3: is polled again after the reconnect, and the task continues', async () => {
     const { follow, clock, says, polls } = setUp();
     says(() => Promise.reject(away()));
     const outcome = follow();
@@ -152,7 +152,7 @@ describe('a server that is away', () => {
     expect(polls()).toBe(2);
   });
 
-  test('B-3: for too long ends the call', async () => {
+  test('B-3: for too long ends the call as lost', async () => {
     const { follow, clock, says, sent } = setUp();
     says(() => Promise.reject(away()));
     const outcome = follow();
@@ -165,7 +165,7 @@ describe('a server that is away', () => {
     expect(sent).not.toContain('tasks/cancel');
   });
 
-  test('H-6, B-3: hears of a cancellation when it is back', async () => {
+  test('H-6, B-3: gets the cancellation after the reconnect', async () => {
     const { follow, clock, says, sent, abort, pass } = setUp();
     const outcome = follow(task('working'));
     await turn();
@@ -187,13 +187,13 @@ describe('the end of a task', () => {
     [task('failed', { error: { code: 7, message: 'no' } }), { kind: 'error', error: { code: 7, message: 'no' } }],
     [task('cancelled', { statusMessage: 'too busy' }), { kind: 'cancelled', reason: 'too busy' }],
     [task('completed'), { kind: 'error', error: { code: -32000 } }],
-  ])('T-5: is the outcome of the call: %j', async (end, expected) => {
+  ])('T-5: becomes the outcome of the call: %j', async (end, expected) => {
     const { follow, says } = setUp();
     says(() => end);
     expect(await follow()).toMatchObject(expected);
   });
 
-  test('X-4: that cannot be known is said so', async () => {
+  test('X-4: is an error if the server does not know the task any more', async () => {
     const { follow, says, sent } = setUp();
     says(() => {
       throw new ErrorResponse(-32602, 'Task not found');
@@ -203,7 +203,7 @@ describe('the end of a task', () => {
     expect(sent).not.toContain('tasks/cancel');
   });
 
-  test('X-4: is not that of another task', async () => {
+  test('X-4: is an error if the response has the ID of another task', async () => {
     const { follow, says, sent } = setUp();
     says(() => ({ ...task('completed', { result: RESULT }), taskId: 'another' }));
     const message = expect.stringContaining("answered a request for the task 't' with 'another'") as unknown;
@@ -211,7 +211,7 @@ describe('the end of a task', () => {
     expect(sent).toContain('tasks/cancel');
   });
 
-  test('X-4: cannot come from a server that keeps no tasks', async () => {
+  test('X-4: is an error if the server does not support tasks', async () => {
     const { follow } = setUp('none');
     const message = 'the server does not support tasks';
     expect(await follow(task('working'))).toMatchObject({ kind: 'error', error: { message } });
@@ -228,7 +228,7 @@ describe('stopping', () => {
     expect(sent).toEqual([]);
   });
 
-  test('H-6: cancels the task, if the server can', async () => {
+  test('H-6: cancels the task if the server supports that', async () => {
     const able = setUp();
     const unable = setUp({ ...OFFER, cancel: false });
     for (const { follow, abort } of [able, unable]) {

@@ -8,7 +8,7 @@ test.each([
   inTask({ taskId: 't', sessionId: 's', asked: [{ id: 7, method: 'elicitation/create', params: { message: '?' } }] }),
   betweenRounds({ resultType: 'input_required', inputRequests, requestState: 'state' }),
   betweenRounds({ resultType: 'input_required' }),
-])('P-2: a checkpoint is read as it was stored: %j', (point) => {
+])('P-2: a stored checkpoint can be read again: %j', (point) => {
   expect(readResumePoint(JSON.parse(JSON.stringify(point)))).toEqual(point);
 });
 

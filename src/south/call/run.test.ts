@@ -102,7 +102,7 @@ async function connected(): Promise<{
   };
 }
 
-test('B-5: a call may take hours; nothing but its caller ends it', async () => {
+test('B-5: a call may take hours if its caller sets no limit', async () => {
   const { peer, close } = await connected();
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   let ended = false;
@@ -122,7 +122,7 @@ test('B-5: a call may take hours; nothing but its caller ends it', async () => {
   await close();
 });
 
-test('H-6: its caller ends it on the server too', async () => {
+test('H-6: aborting a call cancels it on the server', async () => {
   const { peer, started, aborted, close } = await connected();
   const caller = new AbortController();
   const outcome = runCall(lineTo(peer), new RunningCalls().begin(callOf(HOUR, caller.signal)));

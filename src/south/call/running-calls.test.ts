@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RunningCalls } from './running-calls.ts';
 
-test('D-5, H-3: what is told is about the request on whose stream it came, none, the only one, or nobody can tell', () => {
+test('D-5, H-3: the related request of a message is the one of its stream, none, the only open one, or unknown', () => {
   const calls = new RunningCalls();
   const endFirst = calls.beginOther({ id: 'first' });
   expect(calls.relatedRequest('any')).toEqual({ requestId: 'first' });

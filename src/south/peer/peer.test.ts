@@ -40,14 +40,14 @@ const sentOf = ({ received }: ScriptedServer, method: string): Record<string, un
 const never: Reply = () => undefined;
 
 describe('requests', () => {
-  test.each(['legacy', 'modern'] as const)('B-1, D-5: results come as they were sent (%s)', async (era) => {
+  test.each(['legacy', 'modern'] as const)('B-1, D-5: results arrive unchanged (%s)', async (era) => {
     const result = { content: [{ type: 'text', text: 'x', 'x-vendor': 1 }], 'x-more': { a: [1] } };
     const { peer } = await connected(era, () => ({ result: { resultType: 'complete', ...result } }));
     expect(await peer.request('tools/call', { name: 'x' })).toEqual(result);
     await peer.close();
   });
 
-  test('D-5: errors come as they were sent', async () => {
+  test('D-5: errors arrive unchanged', async () => {
     const data = { elicitations: [{ mode: 'url', 'x-vendor': 1 }] };
     const { peer } = await connected('legacy', () => ({ error: { code: -32042, message: 'no', data } }));
     const error = await peer.request('tools/call', { name: 'x' }).catch((thrown: unknown) => thrown);
@@ -56,7 +56,7 @@ describe('requests', () => {
     await peer.close();
   });
 
-  test('B-1: the envelope goes along without sessions, and what the request says itself counts', async () => {
+  test('B-1: requests to a modern server have the metadata of the client, and their own _meta takes precedence', async () => {
     const server = await connected('modern');
     await server.peer.request('tools/call', { name: 'x', _meta: { [protocol.LOG_LEVEL_KEY]: 'info' } });
     expect(sentOf(server, 'tools/call')[0]).toMatchObject({
@@ -73,7 +73,7 @@ describe('requests', () => {
     await server.peer.close();
   });
 
-  test('T-4: an aborted request is cancelled on the server, in the words of the reason', async () => {
+  test('T-4: an aborted request is cancelled on the server with its reason', async () => {
     const server = await connected('legacy', never);
     const given = new AbortController();
     const asked = server.peer.request('tools/call', { name: 'x' }, { signal: given.signal });
@@ -86,7 +86,7 @@ describe('requests', () => {
     await server.peer.close();
   });
 
-  test('T-4: a request that was aborted before is not sent', async () => {
+  test('T-4: a request that was already aborted is not sent', async () => {
     const server = await connected('legacy');
     await expect(
       server.peer.request('tools/call', {}, { signal: AbortSignal.abort(new Error('over')) }),
@@ -95,7 +95,7 @@ describe('requests', () => {
     await server.peer.close();
   });
 
-  test('B-5: a request without an answer ends in time, by the clock, and otherwise never', async () => {
+  test('B-5: a request without a response ends after its timeout, and never without a timeout', async () => {
     const server = await connected('legacy', never);
     const limited = server.peer.request('tasks/get', {}, { timeoutMs: 5000 });
     const unlimited = server.peer.request('tools/call', {});
@@ -108,7 +108,7 @@ describe('requests', () => {
     await server.peer.close();
   });
 
-  test('B-3: a closed connection ends every request, after it was reported', async () => {
+  test('B-3: a closed connection reports its end, and then fails every request', async () => {
     const { peer } = await connected('legacy', never);
     const ends: string[] = [];
     peer.onclose = () => ends.push('closed');
@@ -122,7 +122,7 @@ describe('requests', () => {
     await expect(peer.request('ping', undefined)).rejects.toBeInstanceOf(ConnectionClosed);
   });
 
-  test('B-1: a server may return the id as text, and unknown ids are reported', async () => {
+  test('B-1: a server may return a numeric ID as a string, and unknown IDs are reported', async () => {
     const server = await connected('legacy', never);
     const errors: string[] = [];
     server.peer.onerror = ({ message }) => errors.push(message);
@@ -134,7 +134,7 @@ describe('requests', () => {
     await server.peer.close();
   });
 
-  test('B-5: in a session of an earlier run, ids are used that it cannot have used', async () => {
+  test('B-5: in a session of an earlier run, requests use IDs that differ from the earlier ones', async () => {
     const server = await connected('legacy');
     server.peer.useFreshIds();
     await server.peer.request('ping', undefined);
@@ -145,7 +145,7 @@ describe('requests', () => {
 
 describe('messages of the server', () => {
   test.each(['elicitation/create', 'sampling/createMessage', 'roots/list', 'x/unknown'])(
-    'D-5, H-3: a request %s arrives as it was sent, and its result leaves as it is',
+    'D-5, H-3: the params of the request %s arrive unchanged, and its result is sent unchanged',
     async (method) => {
       const { peer, say, received } = await connected('legacy');
       const params = { message: 'Name?', 'x-vendor': [1], _meta: { a: 1 } };
@@ -159,7 +159,7 @@ describe('messages of the server', () => {
     },
   );
 
-  test('D-5: an error leaves with its code and data; one without a code as an internal error', async () => {
+  test('D-5: an error is sent with its code and data, and without a code as an internal error', async () => {
     const { peer, say, received } = await connected('legacy');
     const errors = [new RpcError(INVALID_PARAMS, 'no', { a: 1 }), new Error('oops')];
     peer.handlers = { ...peer.handlers, request: async () => Promise.reject(errors.shift() ?? new Error('no more')) };
@@ -174,7 +174,7 @@ describe('messages of the server', () => {
     await peer.close();
   });
 
-  test('T-4: a question that the server cancels is withdrawn, and gets no answer', async () => {
+  test('T-4: a question that the server cancels is withdrawn and gets no response', async () => {
     const { peer, say, received } = await connected('legacy');
     const reasons: unknown[] = [];
     peer.handlers = {
@@ -198,7 +198,7 @@ describe('messages of the server', () => {
     expect(reasons[1]).toBeInstanceOf(ConnectionClosed);
   });
 
-  test('B-1: without sessions, requests of the server are dropped', async () => {
+  test('B-1: requests of a modern server are dropped', async () => {
     const { peer, say, received } = await connected('modern');
     const errors: string[] = [];
     peer.onerror = ({ message }) => errors.push(message);
@@ -210,7 +210,7 @@ describe('messages of the server', () => {
   });
 
   test.each(['notifications/cancelled', 'notifications/subscriptions/acknowledged', 'notifications/message'])(
-    'X-3: %s that cannot be handled is reported, and does not throw into the transport',
+    'X-3: %s whose handler fails is reported and does not throw into the transport',
     async (method) => {
       const { peer, say } = await connected('legacy');
       const errors: string[] = [];
@@ -228,7 +228,7 @@ describe('messages of the server', () => {
   );
 
   test.each(['notifications/progress', 'notifications/message', 'notifications/tools/list_changed', 'x/unknown'])(
-    'D-5, H-3: a notification %s arrives as it was sent',
+    'D-5, H-3: the notification %s arrives unchanged',
     async (method) => {
       const { peer, say } = await connected('legacy');
       const handle = vi.fn();
@@ -241,7 +241,7 @@ describe('messages of the server', () => {
   );
 });
 
-describe('streams for changes', () => {
+describe('subscriptions/listen streams', () => {
   const META = (id: unknown): Record<string, unknown> => ({ _meta: { [sdk.SUBSCRIPTION_ID_META_KEY]: id } });
 
   async function listening(): Promise<Connected & { opened: ReturnType<typeof listen>; id: unknown }> {
@@ -259,7 +259,7 @@ describe('streams for changes', () => {
     await say({ method: 'notifications/subscriptions/acknowledged', params });
   }
 
-  test('R-9: are open once the server acknowledges them, for what it tells of, and are closed by us', async () => {
+  test('R-9: are open when the server acknowledges them, and the client can close them', async () => {
     const server = await listening();
     await acknowledged(server);
     const { uris, close, closed } = await server.opened;
@@ -285,7 +285,7 @@ describe('streams for changes', () => {
     await server.peer.close();
   });
 
-  test('R-9: fail if the server refuses them, or does not acknowledge them in time', async () => {
+  test('R-9: fail if the server refuses them or does not acknowledge them in time', async () => {
     const refused = await listening();
     await refused.say({ id: refused.id, error: { code: -32602, message: 'too many' } });
     await expect(refused.opened).rejects.toThrow('too many');
@@ -297,7 +297,7 @@ describe('streams for changes', () => {
   });
 });
 
-describe('the introduction', () => {
+describe('connecting', () => {
   /** A server that answers only as told. */
   async function answering(reply: NonNullable<Reply>, options: Partial<IntroductionOptions> = {}) {
     const [transport, far] = InMemoryTransport.createLinkedPair();
@@ -323,7 +323,7 @@ describe('the introduction', () => {
     ['another result', { result: { tools: [] } }],
     ['only other versions', { result: { supportedVersions: ['2099-01-01'], capabilities: {} } }],
     ['old versions', UNSUPPORTED(['2025-11-25'])],
-  ])('B-1: a server that answers the probe with %s is one with sessions', async (_what, answer) => {
+  ])('B-1: a server that answers server/discover with %s gets initialize', async (_what, answer) => {
     const { peer, asked, introduced } = await answering(({ method }) =>
       method === 'initialize' ? { result: LEGACY } : answer,
     );
@@ -333,20 +333,20 @@ describe('the introduction', () => {
     await peer.close();
   });
 
-  test('B-1: a server that says it speaks the version after all is asked once more', async () => {
+  test('B-1: a server that reports support for the version in its error gets server/discover once more', async () => {
     const { peer, asked, introduced } = await answering(() => UNSUPPORTED(['2026-07-28']));
     await expect(introduced).rejects.toMatchObject({ code: -32022 });
     expect(asked).toEqual(['server/discover', 'server/discover']);
     await peer.close();
   });
 
-  test('B-1: a server of a later version only is refused', async () => {
+  test('B-1: a server with only a later version is refused', async () => {
     const { peer, introduced } = await answering(() => UNSUPPORTED(['2099-01-01']));
     await expect(introduced).rejects.toMatchObject({ code: -32022 });
     await peer.close();
   });
 
-  test('B-1: a command that does not answer the probe is taken for one with sessions; another server is not', async () => {
+  test('B-1: a command that does not answer server/discover gets initialize; another server fails', async () => {
     const reply: Reply = ({ method }) => (method === 'initialize' ? { result: LEGACY } : undefined);
     const child = await answering(reply, { isChild: true });
     child.clock.advance(OPTIONS.probeMs);
@@ -360,7 +360,7 @@ describe('the introduction', () => {
     await other.peer.close();
   });
 
-  test('B-1: a server that goes away during the probe fails it', async () => {
+  test('B-1: a server that disconnects during server/discover fails with ProbeFailed', async () => {
     const { introduced, far } = await answering(() => undefined, { isChild: true });
     await far.close();
     await expect(introduced).rejects.toBeInstanceOf(ProbeFailed);
@@ -370,13 +370,13 @@ describe('the introduction', () => {
     [{ ...LEGACY, protocolVersion: '1999-01-01' }, 'not supported: 1999-01-01'],
     [{ ...LEGACY, serverInfo: {} }, 'lacks its version, capabilities or name'],
     [{}, 'lacks its version, capabilities or name'],
-  ])('B-1: an introduction like %j is refused', async (result, message) => {
+  ])('B-1: an initialize result like %j is refused', async (result, message) => {
     const { peer, introduced } = await answering(() => ({ result }), { knownOld: true });
     await expect(introduced).rejects.toThrow(message);
     await peer.close();
   });
 
-  test("B-1: the SDK's server takes it, and what it says comes as it is", async () => {
+  test('B-1: the server of the SDK accepts initialize, and its result arrives unchanged', async () => {
     const [near, far] = InMemoryTransport.createLinkedPair();
     const server = new Server({ name: 'real', version: '2' }, { capabilities: { tools: {} }, instructions: 'do' });
     await server.connect(far);
@@ -395,13 +395,13 @@ describe('the introduction', () => {
 describe('results', () => {
   const modern = { isModern: true, mayAsk: true };
 
-  test('B-1: are complete unless they say otherwise', () => {
+  test('B-1: are complete unless resultType says otherwise', () => {
     expect(readResult({ a: 1 }, 'tools/call', modern)).toEqual({ a: 1 });
     expect(readResult({ a: 1, resultType: 'complete' }, 'tools/call', modern)).toEqual({ a: 1 });
     expect(readResult({ a: 1, resultType: 'x' }, 'tools/call', { isModern: false, mayAsk: false })).toEqual({ a: 1 });
   });
 
-  test('T-9: may be a task, or ask where the request allows it', () => {
+  test('T-9: may be a task, or input_required if the request allows it', () => {
     const task = { resultType: 'task', taskId: 't' };
     expect(readResult(task, 'tools/call', { isModern: true, mayAsk: false })).toBe(task);
     for (const result of [
@@ -414,7 +414,7 @@ describe('results', () => {
   });
 
   test.each([[{ resultType: 'x' }], [{ resultType: 5 }], [{ resultType: 'input_required' }]])(
-    'B-6: of the kind %j cannot be used',
+    'B-6: like %j are refused',
     (result) => {
       expect(() => readResult(result, 'tools/call', modern)).toThrow('the result of tools/call cannot be used');
     },

@@ -108,7 +108,7 @@ const send = async (transport: HttpTransport, id: number, method = 'ping'): Prom
   );
 
 describe('tokens of requests', () => {
-  test('A-33: each request has the current token, also when it changes', async () => {
+  test('A-33: each request has the current token, even if it changes', async () => {
     const { url, requests } = await serve(() => true);
     const used = account('first', () => ({ then: 'retry' }));
     const transport = await connected(url, used);
@@ -125,7 +125,7 @@ describe('tokens of requests', () => {
     ]);
   });
 
-  test('A-33: the stream of a session and its end have the token, too', async () => {
+  test('A-33: the standing stream and the DELETE of a session have the token, too', async () => {
     const { url, requests } = await serve(() => true);
     const transport = await connected(
       url,
@@ -150,7 +150,7 @@ describe('tokens of requests', () => {
     expect(requests).toHaveLength(2);
   });
 
-  test('A-20, A-32: a server that refuses every token is not asked forever', async () => {
+  test('A-20, A-32: a server that refuses every token gets a limited number of requests', async () => {
     const { url, requests } = await serve(() => false);
     const transport = await connected(
       url,
@@ -162,7 +162,7 @@ describe('tokens of requests', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test('A-Q: a request that needs a sign-in fails with where that is done, and names no token', async () => {
+  test('A-Q: a request that needs a sign-in fails with the sign-in link and without the token', async () => {
     const { url } = await serve(() => false);
     const transport = await connected(
       url,
@@ -175,7 +175,7 @@ describe('tokens of requests', () => {
     expect(String(error)).not.toContain('secret-token');
   });
 
-  test('A-20: the reason why there is no token is part of the error', async () => {
+  test('A-20: the error contains the reason why there is no token', async () => {
     const { url } = await serve(() => false);
     const transport = await connected(
       url,
@@ -184,7 +184,7 @@ describe('tokens of requests', () => {
     expect(String(await send(transport, 1))).toContain('there is no authorization server');
   });
 
-  test('A-32: a 403 counts only with a challenge', async () => {
+  test('A-32: a 403 is a refusal of the token only with a challenge', async () => {
     let header: Record<string, string> = {};
     const { url, requests } = await serve(
       (token) => token === 'more',
@@ -202,7 +202,7 @@ describe('tokens of requests', () => {
     expect(used.refusals).toEqual([['less', { status: 403, error: 'insufficient_scope', scope: 'write' }]]);
   });
 
-  test('A-Q: a stream that was refused is opened again once there is another token', async () => {
+  test('A-Q: a refused stream is opened again with the next token', async () => {
     const { url, requests } = await serve((token) => token === 'new');
     const used = account('old', () => ({ then: 'sign_in', signIn: SIGN_IN }));
     const transport = await connected(url, used);
@@ -228,8 +228,8 @@ async function serveEndless(): Promise<Served & { open: () => number }> {
   return { ...served, open: () => sockets.size };
 }
 
-describe('answers that nobody reads', () => {
-  test('A-20: a refusal keeps no connection if it cannot be found out what follows', async () => {
+describe('response bodies that are not read', () => {
+  test('A-20: a refused request keeps no connection open if handling the refusal fails', async () => {
     const { url, requests, open } = await serveEndless();
     const used = account('t', () => {
       throw new Error('the store is away');
@@ -240,7 +240,7 @@ describe('answers that nobody reads', () => {
     await expect.poll(open, { timeout: 5000 }).toBe(0);
   });
 
-  test('A-20, A-Q: a refusal keeps no connection while a person signs in', async () => {
+  test('A-20, A-Q: a refused request keeps no connection open during the sign-in', async () => {
     const { url, open } = await serveEndless();
     const transport = await connected(
       url,
@@ -250,7 +250,7 @@ describe('answers that nobody reads', () => {
     await expect.poll(open, { timeout: 5000 }).toBe(0);
   });
 
-  test('A-20: a refusal whose body does not end is told by its status, and keeps no connection', async () => {
+  test('A-20: a refusal with an endless body is reported by its status, and keeps no connection open', async () => {
     const { url, open } = await serveEndless();
     const clock = new JumpingClock();
     const transport = await connected(
@@ -293,7 +293,7 @@ describe('the end of a session', () => {
   }
   const methods = (requests: Served['requests']): string[] => requests.map(([method]) => method);
 
-  test('A-33: a token that takes long does not hold up the end', async () => {
+  test('A-33: is not delayed by a slow token', async () => {
     const { transport, clock, requests, give } = await ending();
     const ended = transport.terminate();
     clock.jump(1000);
@@ -303,7 +303,7 @@ describe('the end of a session', () => {
     expect(methods(requests)).toEqual(['POST']);
   });
 
-  test('A-33: nothing is sent after the transport was closed', async () => {
+  test('A-33: sends nothing after the transport was closed', async () => {
     const { transport, requests, give } = await ending();
     const ended = transport.terminate();
     await transport.close();
@@ -312,7 +312,7 @@ describe('the end of a session', () => {
     expect(methods(requests)).toEqual(['POST']);
   });
 
-  test('A-33: with a token that comes in time, the session is ended', async () => {
+  test('A-33: sends DELETE if the token arrives in time', async () => {
     const { transport, requests, give } = await ending();
     const ended = transport.terminate();
     give('soon');
@@ -326,7 +326,7 @@ describe('servers without accounts', () => {
   const at = (config: Record<string, unknown>) =>
     accountAt({ principal: 'local', server: 'one', config: { url: 'https://one.example/', ...config } }, accounts);
 
-  test('A-S: a config that says how to authenticate, or that nobody does, is left as it is', () => {
+  test('A-S: a server with its own authentication or with auth: false has no account', () => {
     expect(at({})).toBeDefined();
     expect(at({ headers: { 'X-Other': 'x' } })).toBeDefined();
     expect(at({ headers: { authorization: 'Bearer mine' } })).toBeUndefined();

@@ -33,7 +33,7 @@ async function get(isAllowed: typeof onlyPublic): Promise<{ text: string } | { e
   }
 }
 
-test('X-2: the addresses that a connection goes to are checked when it is made, so a changed DNS answer does not help', async () => {
+test('X-2: addresses are checked at connect time, so a changed DNS answer does not bypass the check', async () => {
   expect(await get(loopbackToo)).toEqual({ text: 'hello' });
   expect(await get(onlyPublic)).toEqual({ error: expect.stringContaining('addServerAddresses'), connections: 0 });
 });
@@ -45,6 +45,6 @@ test.each(['http://localhost/', 'http://127.1/', 'http://[::1]/', 'http://0177.0
   },
 );
 
-test('X-2: a name that does not resolve is left to the attempt to connect', async () => {
+test('X-2: a name that does not resolve is left to the connection attempt', async () => {
   await expect(assertAllowed(new URL('http://no-such-host.invalid/'), onlyPublic)).resolves.toBeUndefined();
 });

@@ -3,7 +3,7 @@ import { ServerFailure } from '../../lib/server-failure.ts';
 import { ChildTransport } from './child.ts';
 import { MessageLimit } from './message-size.ts';
 
-test('B-4: of a child that ends is told how, what it printed, and its last words', async () => {
+test('B-4: the error of an ended child has its exit code, stray output and last error output', async () => {
   const script = "process.stdout.write('hello\\n'); console.error('Error: no key: give one'); process.exitCode = 3";
   const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, new MessageLimit());
   await child.start();

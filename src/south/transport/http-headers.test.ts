@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { configuredHeaders } from './http-headers.ts';
 
-test('C-1: configured headers have names in lower case, and of the connection only that it is closed', () => {
+test('C-1: configured headers get lower-case names, and hop-by-hop headers are dropped except Connection: close', () => {
   const url = new URL('http://example.test/mcp');
   expect(configuredHeaders(url, { 'X-Key': 'a', Connection: 'upgrade', 'Transfer-Encoding': 'chunked' })).toEqual({
     'x-key': 'a',
@@ -10,7 +10,7 @@ test('C-1: configured headers have names in lower case, and of the connection on
   expect(configuredHeaders(url)).toEqual({});
 });
 
-test('C-1: a user in the URL is authorized, unless the config says how', () => {
+test('C-1: credentials in the URL become Basic authorization, unless a header is configured', () => {
   const url = new URL('http://us%20er:p%C3%A4ss@example.test/mcp');
   const authorization = `Basic ${Buffer.from('us er:päss').toString('base64')}`;
   expect(configuredHeaders(url)).toEqual({ authorization });

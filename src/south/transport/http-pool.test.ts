@@ -34,7 +34,7 @@ async function served(listener: RequestListener): Promise<{ url: URL; pool: Http
 
 const post = (url: URL) => ({ url, method: 'POST', headers: {}, body: Buffer.from('{}') }) as const;
 
-test('B-1: a redirect to the same origin that keeps the method is followed, once', async () => {
+test('B-1: a redirect to the same origin is followed once, if it keeps the method', async () => {
   const asked: string[] = [];
   const { url, pool } = await served((req, res) => {
     asked.push(`${req.method} ${req.url}`);
@@ -46,7 +46,7 @@ test('B-1: a redirect to the same origin that keeps the method is followed, once
   expect(asked).toEqual(['POST /start', 'POST /next?a=1']);
 });
 
-test('B-1: a redirect is followed on the same connection if it was read, and on another if its body does not end', async () => {
+test('B-1: after a redirect the connection is reused, unless the body of the redirect does not end', async () => {
   const ports: (number | undefined)[] = [];
   let endsAt = '';
   const { url, pool } = await served((req, res) => {
@@ -74,7 +74,7 @@ test.each(['http://localhost:1/', 'http://', '//other/'])('X-2: a redirect to %s
   });
 });
 
-test('B-1: informational responses before the response are skipped', async () => {
+test('B-1: informational responses are skipped', async () => {
   const server = createSocketServer((socket) => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n');
@@ -86,7 +86,7 @@ test('B-1: informational responses before the response are skipped', async () =>
   expect([status, await readText(body, new MessageLimit())]).toEqual([200, 'ok']);
 });
 
-test('T-4: a request that is given up while it waits for a connection is not sent', async () => {
+test('T-4: a request that is aborted while it waits for a connection is not sent', async () => {
   const asked: string[] = [];
   const server = createServer((req, res) => {
     asked.push(req.url ?? '');
@@ -110,7 +110,7 @@ test('T-4: a request that is given up while it waits for a connection is not sen
   expect(sent).toBe(2);
 });
 
-test('B-1: what comes before there is a reader is not lost, and a broken body says so', async () => {
+test('B-1: data that arrives before there is a reader is kept, and a broken body ends with an error', async () => {
   const server = createSocketServer((socket) => {
     socket.once('data', () => {
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this');
@@ -126,7 +126,7 @@ test('B-1: what comes before there is a reader is not lost, and a broken body sa
   expect(Buffer.concat(chunks).toString()).toBe('only this');
 });
 
-test('X-3: a body that is too large is given up', async () => {
+test('X-3: reading a body that is too large fails', async () => {
   const { url, pool } = await served((_req, res) => {
     res.writeHead(200);
     res.write('x'.repeat(2000));
@@ -135,7 +135,7 @@ test('X-3: a body that is too large is given up', async () => {
   await expect(readText(body, new MessageLimit(1000))).rejects.toThrow('larger than limits.messageBytes = 1000');
 });
 
-test('B-3: a request does not wait for the rest of another one, which the server answered without reading it', async () => {
+test('B-3: a request does not wait for an upload that the server has refused without reading it', async () => {
   const server = createSocketServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', (start) => {
@@ -156,7 +156,7 @@ test('B-3: a request does not wait for the rest of another one, which the server
   expect(status).toBe(200);
 });
 
-test('X-3: an unwanted body that is large or does not end is given up', async () => {
+test('X-3: a discarded body that is large or does not end closes its connection', async () => {
   const server = createServer((req, res) => {
     res.writeHead(200).write(req.url === '/large' ? Buffer.alloc(1_000_000) : 'more');
   });
@@ -175,7 +175,7 @@ test('X-3: an unwanted body that is large or does not end is given up', async ()
   expect(clock.armed).toBe(0);
 });
 
-test('X-3: a server has to wait as long as its response has no reader', async () => {
+test('X-3: a response without a reader slows down the server', async () => {
   const size = 64_000_000;
   let large: ServerResponse | undefined;
   const { url, pool } = await served((req, res) => {
@@ -193,7 +193,7 @@ test('X-3: a server has to wait as long as its response has no reader', async ()
   expect((await readText(body, new MessageLimit(2 * size))).length).toBe(size);
 });
 
-test('B-1: a request uses the connection of an earlier one that was answered, and none that was closed', async () => {
+test('B-1: a request reuses an idle connection, but not a closed one', async () => {
   const ports = new Set<number | undefined>();
   const server = createServer((req, res) => {
     ports.add(req.socket.remotePort);
@@ -209,7 +209,7 @@ test('B-1: a request uses the connection of an earlier one that was answered, an
   await expect.poll(async () => ask().then(() => ports.size)).toBe(2);
 });
 
-test('C-1: with the header "connection: close", each request has a connection of its own', async () => {
+test('C-1: with the header "connection: close" each request has its own connection', async () => {
   const ports = new Set<number | undefined>();
   const { url, pool } = await served((req, res) => {
     ports.add(req.socket.remotePort);

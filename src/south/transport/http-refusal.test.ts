@@ -12,10 +12,10 @@ test.each([
   [599, 'x', `HTTP 599 from ${ORIGIN}`],
   [404, rpc(5), `HTTP 404 Not Found from ${ORIGIN}`],
   [404, '{"error":{"message":"not ours"}}', `HTTP 404 Not Found from ${ORIGIN}`],
-])('B-1: an answer with HTTP %i and the body %j is told in words', (status, body, words) => {
+])('B-1: the error message for HTTP %i with the body %j', (status, body, words) => {
   expect(refusal(status, ORIGIN, body, false)).toBe(words);
 });
 
-test('B-1: of a redirection only that is told', () => {
+test('B-1: the error message for a redirect says that redirects are not followed', () => {
   expect(refusal(302, ORIGIN, 'moved', true)).toContain('redirects are not followed');
 });

@@ -43,7 +43,7 @@ async function listen(server: Server): Promise<string> {
 const ping = async (transport: HttpTransport, id: number): Promise<unknown> =>
   transport.send({ jsonrpc: '2.0', id, method: 'ping' }).catch((error: unknown) => error);
 
-it('B-3, P-3: a request that was not sent when the connection is closed says so, before the others end', async () => {
+it('B-3, P-3: when the connection closes, unsent requests fail as unsent, before the other requests fail', async () => {
   const server = createServer(() => {}).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const transport = await transportTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
@@ -63,7 +63,7 @@ it('B-3, P-3: a request that was not sent when the connection is closed says so,
   server.close();
 });
 
-it('X-3, B-1: a stream that is given up because an event does not end has ended once', async () => {
+it('X-3, B-1: a stream with an endless event ends once, with an error', async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${'x'.repeat(100_000)}`);
@@ -88,7 +88,7 @@ it('X-3, B-1: a stream that is given up because an event does not end has ended 
   }
 });
 
-it('B-3: a request that finds its idle connection broken was not sent', async () => {
+it('B-3: a request on an idle connection that turns out to be broken counts as not sent', async () => {
   const sockets: Socket[] = [];
   let requests = 0;
   const server = createSocketServer((socket) => {
@@ -110,13 +110,13 @@ it('B-3: a request that finds its idle connection broken was not sent', async ()
   expect({ unsent: isUnsent(error), requests }).toEqual({ unsent: true, requests: 1 });
 });
 
-it('B-3: a request whose connection fails in the handshake was not sent', async () => {
+it('B-3: a request whose TLS handshake fails counts as not sent', async () => {
   const url = await listen(createServer());
   const error = await ping(owned(await transportTo(url.replace('http:', 'https:'))), 1);
   expect(isUnsent(error)).toBe(true);
 });
 
-it('B-1: a request that cannot be written says why, and raises no doubt about the server', async () => {
+it('B-1: a request with an invalid header fails with the reason, and does not cast doubt on the server', async () => {
   const doubts: string[] = [];
   const settings = { headers: { 'x-key': 'ключ' }, onDoubt: (reason: string) => void doubts.push(reason) };
   const error = await ping(owned(await transportTo(await listen(createServer()), settings)), 1);
@@ -125,7 +125,7 @@ it('B-1: a request that cannot be written says why, and raises no doubt about th
   expect(doubts).toEqual([]);
 });
 
-it('X-3: an error inside an HTTP error is checked like any other message', async () => {
+it('X-3: a JSON-RPC error in an HTTP error response is validated like any other message', async () => {
   const server = createServer((_request, response) => {
     const data = `${'['.repeat(5000)}${']'.repeat(5000)}`;
     response.writeHead(400).end(`{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":${data}}}`);
@@ -137,7 +137,7 @@ it('X-3: an error inside an HTTP error is checked like any other message', async
   expect(errors).toEqual([expect.stringContaining('levels deep')]);
 });
 
-it('B-1: a stream is resumed after an event id in any script', async () => {
+it('B-1: a stream is resumed with an event ID that has non-ASCII characters', async () => {
   const resumed: string[] = [];
   const server = createServer((request, response) => {
     resumed.push(Buffer.from(String(request.headers['last-event-id']), 'latin1').toString());
@@ -156,7 +156,7 @@ it('B-1: a stream is resumed after an event id in any script', async () => {
 it.each([
   [202, 'application/json'],
   [200, 'text/html'],
-])('X-3: HTTP %i with %s that does not end is given up', async (status, type) => {
+])('X-3: a response HTTP %i with %s that does not end is aborted', async (status, type) => {
   const server = createServer((_request, response) => {
     response.writeHead(status, { 'content-type': type }).write('more');
   });
@@ -165,7 +165,7 @@ it.each([
   await expect.poll(() => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))).toBe(0);
 });
 
-it('B-1: of a 100 Continue that was not asked for is told', async () => {
+it('B-1: an unexpected 100 Continue is an error', async () => {
   const server = createSocketServer((socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n'));
   });
@@ -173,7 +173,7 @@ it('B-1: of a 100 Continue that was not asked for is told', async () => {
   expect(messageOf(error)).toContain('100 Continue');
 });
 
-it('B-3: a server without a standing stream is left with no connection that waits for one', async () => {
+it('B-3: the unread body of a refused standing stream does not block the connection', async () => {
   const server = createServer((req, res) => {
     req.resume();
     if (req.method === 'GET') res.writeHead(405).end('no stream here');

@@ -34,11 +34,11 @@ test.each([
   ['one that names no error', 'starting\n\nAPI_KEY is not set\n}', 'starting | API_KEY is not set'],
   ['a talkative one', 'a\nb\nc\nd\ne\nf', 'b | c | d | e | f'],
   ['a silent one', '\n  \n', ''],
-])('B-4: the last words of %s are what is wrong, and not where it was', (_what, stderr, words) => {
+])('B-4: the last words of %s are the error without the stack trace', (_what, stderr, words) => {
   expect(lastWords(stderr.split('\n'))).toBe(words);
 });
 
-test('B-4: words without end are cut: an error from its beginning, others to their end', () => {
+test('B-4: long last words are cut: an error keeps its beginning, other text its end', () => {
   const long = 'x'.repeat(2000);
   expect(lastWords([`Error: bad ${long}`])).toMatch(/^Error: bad x{480,490}$/);
   expect(lastWords([`${long}!`])).toMatch(/^x{499}!$/);

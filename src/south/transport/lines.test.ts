@@ -11,13 +11,13 @@ async function linesOf(...chunks: (string | Buffer)[]): Promise<string[]> {
   return lines;
 }
 
-test('B-4: lines come one by one, wherever the pieces were cut, and so does an unfinished last one', async () => {
+test('B-4: lines are complete regardless of the chunks, including an unfinished last line', async () => {
   expect(await linesOf('a\r\nb', 'c\n\nd')).toEqual(['a', 'bc', '', 'd']);
   const euro = Buffer.from('€\n');
   expect(await linesOf(euro.subarray(0, 1), euro.subarray(1))).toEqual(['€']);
 });
 
-test('B-4, X-3: a line without an end is handed on in pieces, in order', async () => {
+test('B-4, X-3: a very long line is emitted in pieces, in order', async () => {
   const lines = await linesOf('first\n', 'x'.repeat(20_000), `${'y'.repeat(20_000)}\nlast\n`);
   expect(lines[0]).toBe('first');
   expect(lines.at(-1)).toBe('last');

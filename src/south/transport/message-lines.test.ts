@@ -3,7 +3,7 @@ import { MessageLines } from './message-lines.ts';
 import { MessageLimit, MessageLimits } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
 
-test('B-1: lines come out whole, wherever the pieces were cut', () => {
+test('B-1: lines are complete regardless of the chunks', () => {
   const bytes = Buffer.from('{"a":"ü"}\n\n{"b":1}\n{"c"');
   for (let size = 1; size <= bytes.length; size += 1) {
     const lines = new MessageLines(new MessageLimit(100));
@@ -42,7 +42,7 @@ test.each([
     { id: 0, isRequest: true },
   ],
   [{ jsonrpc: '2.0', method: 'notifications/message', params: { data: LONG } }, { isRequest: true }],
-])('X-3, B-1: a line that is too long is skipped, and it is known whose it is: %#', (message, about) => {
+])('X-3, B-1: a line above the limit is skipped, and its ID is found: %#', (message, about) => {
   const [before, skipped, after, ...more] = linesOf(`first\n${JSON.stringify(message)}\nlast\n`, 1000);
   expect(before).toBe('first');
   expect(skipped).toBeInstanceOf(OversizeMessage);
@@ -51,7 +51,7 @@ test.each([
   expect(more).toEqual([]);
 });
 
-test('X-3, B-1: the id at the end of a message is found, wherever the limit cuts it', () => {
+test('X-3, B-1: the ID at the end of a long message is found, wherever the limit cuts it', () => {
   const line = `${JSON.stringify({ result: { text: LONG }, jsonrpc: '2.0', id: 'five' })}\n`;
   for (let limit = line.length - 50; limit < line.length - 1; limit += 1) {
     const [skipped] = linesOf(line, limit);
@@ -59,7 +59,7 @@ test('X-3, B-1: the id at the end of a message is found, wherever the limit cuts
   }
 });
 
-test('X-3, B-1: all unfinished messages together are limited, and small ones always come through', () => {
+test('X-3, B-1: all unfinished messages share a limit, and small messages always pass', () => {
   const limit = new MessageLimit(1_000_000);
   const streams = Array.from({ length: 20 }, () => new MessageLines(limit));
   for (const lines of streams) expect(lines.append(Buffer.alloc(900_000, 'x'))).toEqual([]);
@@ -71,7 +71,7 @@ test('X-3, B-1: all unfinished messages together are limited, and small ones alw
   expect(next.append(Buffer.from(`${'x'.repeat(900_000)}\n`))).toEqual(['x'.repeat(900_000)]);
 });
 
-test('X-3: the server that takes the most room gives way, and is told why', () => {
+test('X-3: the server that uses the most memory loses its messages, with an error that says why', () => {
   const limits = new MessageLimits(1_000_000);
   const [greedy, modest] = [limits.of({}), limits.of({})];
   const streams = Array.from({ length: 12 }, () => new MessageLines(greedy));

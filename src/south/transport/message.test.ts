@@ -9,7 +9,7 @@ test.each([
   ['a result', answer({ result: { resultType: 'complete', content: [], extra: 1 } })],
   ['a task in place of a result', answer({ result: { resultType: 'task', taskId: 't', status: 'working' } })],
   ['an error', answer({ error: { code: -1, message: 'no', data: 2 } })],
-])('B-1: %s passes as it is', (_name, message) => {
+])('B-1: %s passes unchanged', (_name, message) => {
   expect(readMessage(message)).toBe(message);
 });
 
@@ -21,12 +21,12 @@ test.each([
   [{ jsonrpc: '1.0', id: 1, result: {} }],
   [{ jsonrpc: '2.0', result: {} }],
   [{ jsonrpc: '2.0', id: 1, method: 5 }],
-])('B-1: %j is no message', (value) => {
+])('B-1: %j is not a message', (value) => {
   expect(readMessage(value)).toBeUndefined();
 });
 
 test.each([[{ result: 'done' }], [{ result: null }], [{}], [{ error: 'no' }], [{ error: { code: 'x' } }]])(
-  'B-6: an answer with %j ends what waits for it',
+  'B-6: a response with %j ends its request with an error',
   (rest) => {
     expect(readMessage(answer(rest))).toMatchObject({
       id: 1,
@@ -35,7 +35,7 @@ test.each([[{ result: 'done' }], [{ result: null }], [{}], [{ error: 'no' }], [{
   },
 );
 
-test.each([[null], ['text'], [5], [[1]]])('B-1: parameters that are %j count as absent', (params) => {
+test.each([[null], ['text'], [5], [[1]]])('B-1: params that are %j count as absent', (params) => {
   const method = 'notifications/cancelled';
   expect(readMessage({ jsonrpc: '2.0', method, params })).toEqual({ jsonrpc: '2.0', method });
   expect(readMessage({ jsonrpc: '2.0', id: 1, method: 'ping', params })).toEqual({

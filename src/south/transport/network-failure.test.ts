@@ -23,7 +23,7 @@ test.each([
   expect(networkFailure(withCode(code)).failure).toBe(failure);
 });
 
-test('B-1: codes of the wire are told in words, and stay', () => {
+test('B-1: known network error codes get a readable message, and others keep theirs', () => {
   expect(networkFailure(withCode('ECONNREFUSED')).message).toBe('connection refused (ECONNREFUSED)');
   expect(networkFailure(withCode('CERT_HAS_EXPIRED')).message).toBe('CERT_HAS_EXPIRED');
   const invalid = Object.assign(new Error('invalid x-key header'), { code: 'UND_ERR_INVALID_ARG' });
@@ -31,7 +31,7 @@ test('B-1: codes of the wire are told in words, and stay', () => {
   expect(networkFailure(new Error('aborted'))).toEqual({ failure: 'other', message: 'aborted' });
 });
 
-test('B-1: an address that is not allowed says so', () => {
+test('B-1: an address that is not allowed is a failure of the kind not_allowed', () => {
   const error = new GatewayError('TOOL_ERR_NOT_ALLOWED', "'x' is not at a public address");
   expect(networkFailure(error)).toEqual({ failure: 'not_allowed', message: "'x' is not at a public address" });
 });

@@ -5,7 +5,7 @@ import { OpenHttpRequests } from './open-http-requests.ts';
 
 const CANCEL: JSONRPCMessage = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
 
-test('T-4: a request that waits for its connection is dropped in place of its cancellation', () => {
+test('T-4: a request that waits for its connection is dropped, so it needs no cancellation', () => {
   const requests = new OpenHttpRequests(new TestClock());
   const request = requests.begin(1);
   expect(requests.dropUnsent(1)).toBe(true);
@@ -14,7 +14,7 @@ test('T-4: a request that waits for its connection is dropped in place of its ca
   expect(requests.dropUnsent('unknown')).toBe(false);
 });
 
-test('T-4: a request that the server has taken is dropped with its cancellation', () => {
+test('T-4: a request that the server has accepted is dropped with its cancellation', () => {
   const requests = new OpenHttpRequests(new TestClock());
   const request = requests.begin(1);
   request.state = 'taken';
@@ -36,7 +36,7 @@ test('T-4: a request that its cancellation may have overtaken stays open for a w
   expect(request.dropped).toBe(true);
 });
 
-test('B-3: requests without an answer are told once, the open ones only when the connection ends', () => {
+test('B-3: abandoned requests are returned once, and open requests when the connection ends', () => {
   const requests = new OpenHttpRequests(new TestClock());
   for (const id of [1, 2, 3]) requests.begin(id);
   requests.end(1);

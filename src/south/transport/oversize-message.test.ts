@@ -8,13 +8,13 @@ function about(...pieces: string[]): ReturnType<OversizeMessage['about']> {
   return message.about();
 }
 
-test('X-3: the id of a message that is too large is found before or after its long member', () => {
+test('X-3: the ID of a message that is too large is found before or after the long member', () => {
   const long = 'x'.repeat(5000);
   expect(about(`{"jsonrpc":"2.0","id":7,"result":"${long}`, '"}')).toEqual({ id: 7, isRequest: false });
   expect(about(`{"method":"m","params":"${long}`, `${long}","id":"a"}`)).toEqual({ id: 'a', isRequest: true });
 });
 
-test('X-4: what only looks like members of a message says nothing, and breaks nothing', () => {
+test('X-4: text that only resembles members of a message gives no ID', () => {
   const long = 'x'.repeat(5000);
   expect(about(`{"jsonrpc":"2.0","id":007,"result":"${long}`)).toEqual({ isRequest: false });
   expect(about(`{"id":"\\q","result":"${long}`)).toEqual({ isRequest: false });

@@ -3,7 +3,7 @@ import { headerDeclarations, headerMistake } from './param-headers.ts';
 
 const text = (header: unknown, type = 'string'): object => ({ type, 'x-mcp-header': header });
 
-test('B-1: a preferences for a header counts at any depth of properties, and only there', () => {
+test('B-1: x-mcp-header counts at any depth of properties, and only there', () => {
   const deep = { properties: { where: { type: 'object', properties: { region: text('Region') } } } };
   expect(headerDeclarations(deep)).toEqual([{ path: ['where', 'region'], name: 'Region' }]);
   for (const elsewhere of [
@@ -17,7 +17,7 @@ test('B-1: a preferences for a header counts at any depth of properties, and onl
   }
 });
 
-test('B-1: a property of that name and data that mentions it are no preferences', () => {
+test('B-1: a property named x-mcp-header and data that contains it are not declarations', () => {
   const schema = { properties: { 'x-mcp-header': { type: 'string', default: { 'x-mcp-header': '' } } } };
   expect(headerMistake(schema)).toBeUndefined();
 });
@@ -29,6 +29,6 @@ test.each([
   ['a number', { a: text('A', 'number') }, /only a string, an integer or a boolean/],
   ['an object', { a: text('A', 'object') }, /only a string, an integer or a boolean/],
   ['a name twice', { a: text('Region'), b: text('region') }, /already/],
-])('B-1: a preferences that cannot be fulfilled: %s', (_, properties, mistake) => {
+])('B-1: an invalid x-mcp-header declaration is refused: %s', (_, properties, mistake) => {
   expect(headerMistake({ properties })).toMatch(mistake);
 });

@@ -4,7 +4,7 @@ import { sharedConnections } from './shared-http.ts';
 
 const ORIGIN = 'http://127.0.0.1:1';
 
-test('B-1: sessions share the connections to a server, until the last of them leaves', async () => {
+test('B-1: sessions share the connections to a server until the last session releases them', async () => {
   const undici = await loadUndici();
   const first = sharedConnections(undici, ORIGIN, undefined);
   const second = sharedConnections(undici, ORIGIN, undefined);
@@ -19,7 +19,7 @@ test('B-1: sessions share the connections to a server, until the last of them le
   later.release();
 });
 
-test('X-2: a connection whose address was not checked is not used where it must be', async () => {
+test('X-2: connections without an address check are not shared with connections that need the check', async () => {
   const undici = await loadUndici();
   const unchecked = sharedConnections(undici, ORIGIN, undefined);
   const checked = sharedConnections(undici, ORIGIN, () => true);

@@ -43,7 +43,7 @@ const STREAM = [
   'data: not complete',
 ];
 
-test.each(['\n', '\r\n', '\r'])('B-1: events come out whole, wherever the pieces were cut (%j)', (end) => {
+test.each(['\n', '\r\n', '\r'])('B-1: events are complete regardless of the chunks (%j)', (end) => {
   const text = STREAM.join(end) + end;
   for (let size = 1; size <= text.length; size += 1) {
     expect(read(text, size)).toEqual({
@@ -59,7 +59,7 @@ test.each(['\n', '\r\n', '\r'])('B-1: events come out whole, wherever the pieces
   }
 });
 
-test('B-1: an id that no header can have is ignored', () => {
+test('B-1: an event ID that no header can contain is ignored', () => {
   const { events } = read('id: a\0\ndata: 1\n\nid: b\u0007\ndata: 2\n\nid: ñ\ndata: 3\n\n', 100, 1000);
   expect(events.map(({ id }) => id)).toEqual([undefined, undefined, 'ñ']);
 });
@@ -78,12 +78,12 @@ test.each([
   }
 });
 
-test('X-3, B-1: of an event that does not end it is told', () => {
+test('X-3, B-1: an event that does not end is reported', () => {
   expect(read(`data: ${'x'.repeat(20_000)}`, 1000, 1000).endless).toBeGreaterThan(0);
   expect(read('data:\n'.repeat(5000), 1000, 1000).endless).toBeGreaterThan(0);
 });
 
-test('X-3, B-1: the id at the end of a message is found, wherever the limit and the pieces cut it', () => {
+test('X-3, B-1: the ID at the end of a long message is found, wherever the limit and the chunks cut it', () => {
   const event = `data: ${JSON.stringify({ result: { text: 'x'.repeat(3000) }, jsonrpc: '2.0', id: 'seven' })}\n\n`;
   for (const size of [7, 50, 100]) {
     // Each piece of a line counts for some bytes more than its text.
