@@ -185,7 +185,7 @@ const types = (received: readonly Received[]): string[] => received.map(({ body 
 const ids = (received: readonly Received[]): unknown[] => received.map(({ headers }) => headers['webhook-id']);
 
 describe('what is sent', () => {
-  it('N-1, N-2: a question is told of once, without its message and arguments', async () => {
+  it('N-1, N-2: notifications about a question are sent once, without its message and arguments', async () => {
     const at = await Receiver.start();
     const { notifier, settled, pass, outcomes, store } = startNotifications({ hook: { at } });
     notifier.questionOpen(question('q1'));
@@ -203,7 +203,7 @@ describe('what is sent', () => {
     expect(await store.outbox.list(10)).toEqual([]);
   });
 
-  it('N-2: more where the configuration says so, but no values that look secret', async () => {
+  it('N-2: message and arguments are included if configured, with secrets hidden', async () => {
     const at = await Receiver.start();
     const { notifier, settled } = startNotifications({ hook: { at, include: ['message', 'arguments'] } });
     notifier.questionOpen(question('q1'));
@@ -215,7 +215,7 @@ describe('what is sent', () => {
     expect(at.received[0]?.text).not.toContain('hunter2');
   });
 
-  it('N-1: only events that a target wants, and only of principals, servers and tools that it is for', async () => {
+  it('N-1: a target gets only its events, and only of its principals, servers and tools', async () => {
     const [all, some] = [await Receiver.start(), await Receiver.start()];
     const { notifier, settled, pass } = startNotifications({
       all: { at: all, events: ['question', 'expiring', 'task', 'server'] },
@@ -256,7 +256,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('N-1: a question that is answered in time is not told of', async () => {
+  it('N-1: a question that is answered before afterMs is not notified', async () => {
     const at = await Receiver.start();
     const { notifier, pass, store } = startNotifications({
       hook: { at, afterMs: 2 * MINUTE, events: ['question', 'expiring'] },
@@ -278,7 +278,7 @@ describe('what is sent', () => {
     expect(at.received).toHaveLength(1);
   });
 
-  it('N-1: a question that still waits when its time is nearly over is told of again', async () => {
+  it('N-1: a question that is still open shortly before it expires is notified again', async () => {
     const at = await Receiver.start();
     const { notifier, pass } = startNotifications({ hook: { at, events: ['question', 'expiring'] } });
     notifier.questionOpen(question('q1'));
@@ -292,7 +292,7 @@ describe('what is sent', () => {
     expect(new Set(ids(at.received)).size).toBe(3);
   });
 
-  it('N-1: quiet hours let messages wait, also those that are tried again', async () => {
+  it('N-1: messages and retries wait during quiet hours', async () => {
     const at = await Receiver.start();
     const quietHours = { from: '22:00', to: '07:00', timeZone: 'UTC' };
     const clock = new TestClock(NOON + 9 * HOUR + 59 * MINUTE);
@@ -312,7 +312,7 @@ describe('what is sent', () => {
     expect(at.received.map(({ body }) => (body['data'] as { taskId: string }).taskId)).toEqual(['t1', 't1', 't2']);
   });
 
-  it('N-1: a question that would wait until after its end is not told of', async () => {
+  it('N-1: a question that would end during quiet hours is not notified', async () => {
     const at = await Receiver.start();
     const quietHours = { from: '11:00', to: '13:00', timeZone: 'UTC' };
     const { notifier, pass, store } = startNotifications({ hook: { at, quietHours } });
@@ -323,7 +323,7 @@ describe('what is sent', () => {
     expect(at.received).toEqual([]);
   });
 
-  it('N-1: escalates to another target when nobody answers, or when the first cannot be reached', async () => {
+  it('N-1: messages escalate to another target if nobody answers or the first target fails', async () => {
     const [phone, pager] = [await Receiver.start(), await Receiver.start()];
     const { notifier, settled, pass } = startNotifications({
       phone: { at: phone, events: ['question', 'task'], escalate: { to: 'pager', afterMs: 5 * MINUTE } },
@@ -342,7 +342,7 @@ describe('what is sent', () => {
     await expect.poll(() => types(pager.received)).toEqual(['question.opened', 'task.ended']);
   });
 
-  it('N-1: a target that is told in place of another one learns only what it may be told', async () => {
+  it('N-1: an escalated message respects the filters and the include list of the second target', async () => {
     const [phone, pager] = [await Receiver.start(), await Receiver.start()];
     const { notifier, settled, pass, outcomes } = startNotifications({
       phone: {
@@ -372,7 +372,7 @@ describe('what is sent', () => {
     expect(data).not.toHaveProperty('arguments');
   });
 
-  it('N-1: a server that is lost for good soon after its last loss is told of later', async () => {
+  it('N-1: a server that is lost again soon after the last notification is notified later', async () => {
     const [at, pager] = [await Receiver.start(), await Receiver.start()];
     const { notifier, pass, settled } = startNotifications({
       hook: { at, events: ['server'], escalate: { to: 'pager', afterMs: 0 } },
@@ -400,7 +400,7 @@ describe('what is sent', () => {
     expect([at.received.length, pager.received.length]).toEqual([2, 2]);
   });
 
-  it('N-1: a server that comes back in time is not told of, and one that stays away once for all its sessions', async () => {
+  it('N-1: a server that returns in time is not notified, and a server that stays away once for all its sessions', async () => {
     const at = await Receiver.start();
     const { notifier, pass, settled } = startNotifications({ hook: { at, events: ['server'] } });
     notifier.serverLost('bank', 'ann', 'gone');
@@ -426,7 +426,7 @@ describe('what is sent', () => {
 });
 
 describe('delivery', () => {
-  it('N-1: is tried again with longer and longer pauses and the same id, until it succeeds', async () => {
+  it('N-1: a failed attempt is repeated with growing pauses and the same ID until it succeeds', async () => {
     const at = await Receiver.start();
     at.replies = [500, 'reset', 302, 503];
     const { notifier, settled, pass, store, outcomes, logged } = startNotifications({ hook: { at, events: ['task'] } });
@@ -446,7 +446,7 @@ describe('delivery', () => {
     expect(told).toEqual(['notification_failed', 'notification_delivered', 'notifications_delivered_again']);
   });
 
-  it('N-1: survives a target that is down for an hour, and gives up when it stays down', async () => {
+  it('N-1: messages survive an outage of one hour, and are given up after a day', async () => {
     const at = await Receiver.start();
     at.always = 503;
     const { notifier, settled, pass, store, outcomes, logged } = startNotifications({ hook: { at, events: ['task'] } });
@@ -468,7 +468,7 @@ describe('delivery', () => {
     expect(at.received).toHaveLength(attempts);
   });
 
-  it('N-1, N-3: mail that cannot be sent for an hour is sent once when the mail server is back', async () => {
+  it('N-1, N-3: mail that cannot be sent for an hour is sent once after the mail server is back', async () => {
     const mails: string[] = [];
     const port = await unusedPort();
     const mail = {
@@ -504,7 +504,7 @@ describe('delivery', () => {
   it.each([
     ['forwards', 6 * HOUR],
     ['backwards', -6 * HOUR],
-  ])('N-3: when the clock is set %s, no message is lost and none is sent twice', async (_way, ms) => {
+  ])('N-3: if the clock is set %s, no message is lost or sent twice', async (_way, ms) => {
     const at = await Receiver.start();
     let accept = (): void => {};
     at.replies = [503, (res) => (accept = () => res.writeHead(200).end())];
@@ -528,7 +528,7 @@ describe('delivery', () => {
     expect(await store.outbox.list(10)).toEqual([]);
   });
 
-  it('N-1: a target that hangs does not delay another one', async () => {
+  it('N-1: a target that does not respond does not delay other targets', async () => {
     const [slow, fast] = [await Receiver.start(), await Receiver.start()];
     slow.always = 'hang';
     const { notifier, clock, settled } = startNotifications({ slow: { at: slow }, fast: { at: fast } });
@@ -543,7 +543,7 @@ describe('delivery', () => {
     expect(slow.received.length).toBeGreaterThanOrEqual(10);
   });
 
-  it('N-1: does as a target wants that has no time', async () => {
+  it('N-1: a target that replies with Retry-After gets the next attempt after that time', async () => {
     const at = await Receiver.start();
     at.replies = [(res) => res.writeHead(429, { 'retry-after': '600' }).end()];
     const { notifier, settled, pass } = startNotifications({ hook: { at, events: ['task'] } });
@@ -557,7 +557,7 @@ describe('delivery', () => {
 });
 
 describe('after a restart', () => {
-  it('N-3: what waits is sent by the next run, and what was sent is not sent again', async () => {
+  it('N-3: pending messages are sent by the next run, and sent messages are not repeated', async () => {
     const at = await Receiver.start();
     const first = startNotifications({ hook: { at, events: ['question', 'task'], afterMs: MINUTE } });
     first.notifier.questionOpen(question('q1'));
@@ -587,7 +587,7 @@ describe('after a restart', () => {
     expect(at.received).toHaveLength(2);
   });
 
-  it('N-3: a run that ends in the middle of an attempt leaves it to the next one', async () => {
+  it('N-3: a run that ends during an attempt leaves the message to the next run', async () => {
     const at = await Receiver.start();
     at.replies = ['hang'];
     const first = startNotifications({ hook: { at, events: ['task'] } });
@@ -603,7 +603,7 @@ describe('after a restart', () => {
     expect(new Set(ids(at.received)).size).toBe(1);
   });
 
-  it('N-3: a question that has ended while nobody noticed is not told of', async () => {
+  it('N-3: a question that ended while the gateway was down is not notified', async () => {
     const at = await Receiver.start();
     const first = startNotifications({ hook: { at, afterMs: MINUTE } });
     first.notifier.questionOpen(question('q1'));
@@ -620,7 +620,7 @@ describe('after a restart', () => {
     expect(await second.store.outbox.list(10)).toEqual([]);
   });
 
-  it('N-3: two gateways send each message once, and one goes on for another that is gone', async () => {
+  it('N-3: two gateways send each message once, and one sends the messages of a dead gateway', async () => {
     const at = await Receiver.start();
     const targets = { hook: { at, events: ['question', 'task'] as const } };
     const clock = new TestClock(NOON);
@@ -685,7 +685,7 @@ describe('after a restart', () => {
   const told = (at: Receiver): unknown[] =>
     at.received.map(({ body }) => (body['data'] as Record<string, unknown>)['questionId']);
 
-  it('N-3: a question of another gateway is told of while it waits there', async () => {
+  it('N-3: a question at another gateway is notified while it is open there', async () => {
     const { at, pass, another, store } = await ofAnother(['q1', 'q2', 'q3'], ['q1']);
     await pass(5000);
     expect(told(at)).toEqual(['q1']);
@@ -699,7 +699,7 @@ describe('after a restart', () => {
     expect(await another.outbox.list(10)).toEqual([]);
   });
 
-  it('N-3: a question of a gateway that is gone is told of by the one that goes on with it', async () => {
+  it('N-3: a question of a dead gateway is notified after its session is taken over', async () => {
     const { at, pass, database, notifier, settled } = await ofAnother(['q1']);
     database.expireClaims();
     await pass(10_000);
@@ -710,7 +710,7 @@ describe('after a restart', () => {
     expect(told(at)).toEqual(['q1']);
   });
 
-  it('N-3: a gateway whose claim is nearly over leaves the message to others', async () => {
+  it('N-3: a gateway whose claim has nearly expired leaves the message to others', async () => {
     const { at, clock, pass, cluster, outcomes } = await ofAnother(['q1']);
     const ownerOf = cluster.ownerOf.bind(cluster);
     let slowMs = 2 * MINUTE - 9999;
@@ -726,7 +726,7 @@ describe('after a restart', () => {
     expect(outcomes).toEqual(['hook delivered']);
   });
 
-  it('N-3: what a killed run was sending is sent at once by the next one', async () => {
+  it('N-3: a message that a killed run was sending is sent at once by the next run', async () => {
     const at = await Receiver.start();
     const hook = { hook: { at, events: ['task'] as const } };
     const database = new MemoryDatabase();
@@ -745,7 +745,7 @@ describe('after a restart', () => {
     expect(at.received.map(({ body }) => body['data'])).toMatchObject([{ taskId: 't1' }]);
   });
 
-  it('N-1: says how many were dropped because too many waited', async () => {
+  it('N-1: the number of messages dropped above the limit is reported', async () => {
     const at = await Receiver.start();
     at.always = 503;
     const { notifier, settled, pass, outcomes, logged, store, clock } = startNotifications(
@@ -763,7 +763,7 @@ describe('after a restart', () => {
     expect(await droppedLately(store, clock.now() + 48 * HOUR)).toBe(0);
   });
 
-  it('N-3: a store that fails keeps neither messages from being queued nor one from counting as sent', async () => {
+  it('N-3: messages are queued and recorded as sent after a failing store recovers', async () => {
     const at = await Receiver.start();
     const { notifier, clock, settled, store, logged, pass } = startNotifications({ hook: { at, events: ['task'] } });
     const { outbox } = store;
@@ -822,7 +822,7 @@ describe('the webhook of a task', () => {
     ['ftp://ci.example.com/hooks/x', /not allowed/],
     ['nonsense', /expected a URL/],
     [{ url: 'https://ci.example.com/hooks/x' }, /expected a URL/],
-  ])('N-4: is refused where it is not allowed: %s', (url, message) => {
+  ])('N-4: is refused if the URL is not allowed: %s', (url, message) => {
     const { notifier } = startNotifications(
       {},
       taskWebhooks('https://ci.example.com/hooks/*', 'https://*.any.example.org/*'),
@@ -832,7 +832,7 @@ describe('the webhook of a task', () => {
     expect(notifier.webhook('https://x.any.example.org/')).toBe('https://x.any.example.org/');
   });
 
-  it('N-4: does not reach the network of the gateway through a wildcard', async () => {
+  it('N-4: does not reach private addresses through a wildcard', async () => {
     const at = await Receiver.start();
     const { port } = new URL(at.url);
     const { notifier, settled, outcomes } = startNotifications({}, taskWebhooks('http://*/*'));

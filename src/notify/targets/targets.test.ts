@@ -53,7 +53,7 @@ async function failure(target: TargetSettings): Promise<SendFailure> {
 }
 
 describe('a webhook', () => {
-  it('N-1: gets JSON with a stable id and a signature of id, time and body', async () => {
+  it('N-1: gets JSON with a stable ID and a signature of ID, time and body', async () => {
     const receiver = await Receiver.start();
     await send(settings('webhook', { url: `${receiver.url}/in?a=1`, secret: SECRET, headers: { 'x-team': 'ops' } }));
     const [{ path, headers, text, body } = expect.fail('nothing')] = receiver.received;
@@ -78,7 +78,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('N-1: takes the secrets of Standard Webhooks', async () => {
+  it('N-1: accepts secrets in the format of Standard Webhooks', async () => {
     const receiver = await Receiver.start();
     const key = Buffer.from('0123456789abcdef01234567');
     await send(settings('webhook', { url: receiver.url, secret: `whsec_${key.toString('base64')}` }));
@@ -95,7 +95,7 @@ describe('a webhook', () => {
     [410, /^HTTP 410/, true],
     [302, /redirects are not followed/, false],
     ['reset', /ECONNRESET|socket hang up/, false],
-  ] as const)('N-1: says what is wrong when the receiver answers %s', async (reply, message, isFinal) => {
+  ] as const)('N-1: reports an error if the receiver answers %s', async (reply, message, isFinal) => {
     const receiver = await Receiver.start();
     const other = await Receiver.start();
     receiver.replies = [reply === 302 ? (res) => res.writeHead(302, { location: other.url }).end() : reply];
@@ -106,7 +106,7 @@ describe('a webhook', () => {
     expect(other.received).toEqual([]);
   });
 
-  it('N-1: does as the receiver wants that has no time, and reads only the beginning of what it says', async () => {
+  it('N-1: honours Retry-After, and reads only the beginning of the response', async () => {
     const receiver = await Receiver.start();
     receiver.replies = [
       (res) => {
@@ -122,7 +122,7 @@ describe('a webhook', () => {
     expect(failed.message.length).toBeLessThan(300);
   });
 
-  it('N-1: does not wait for a receiver that hangs, nor for the end of what it says', async () => {
+  it('N-1: stops waiting for a receiver that does not respond, and ignores the rest of a response body', async () => {
     const receiver = await Receiver.start();
     receiver.replies = [
       (res) => {
@@ -139,7 +139,7 @@ describe('a webhook', () => {
     expect(await sending).toMatchObject({ message: 'no answer within 5 seconds' });
   });
 
-  it('N-1: says that nobody listens', async () => {
+  it('N-1: reports a refused connection', async () => {
     const receiver = createServer();
     await new Promise<void>((resolve) => {
       receiver.listen(0, '127.0.0.1', resolve);
@@ -178,7 +178,7 @@ describe('other services', () => {
     expect([low?.body['priority'], high?.body['priority']]).toEqual([1, 4]);
   });
 
-  it('N-1, N-2: Slack gets text that a server cannot format, and buttons', async () => {
+  it('N-1, N-2: Slack gets plain text, which a server cannot format, and buttons', async () => {
     const receiver = await Receiver.start();
     const message = question({ message: '<!channel> *now* <https://evil.test|click>' }, 'https://gw.test/answer/abc');
     await send(settings('slack', { url: `${receiver.url}/services/T/B/x` }), message);
@@ -251,7 +251,7 @@ describe('e-mail', () => {
       to: ['ann@example.com', 'bob@example.com'],
     });
 
-  it('N-1: is sent by SMTP, with a message id that stays the same', async () => {
+  it('N-1: is sent by SMTP with a stable Message-ID', async () => {
     const { port, mails } = await mailServer();
     await send(mail(port), question({ server: 'bank\r\nBcc: evil@example.com', message: 'Pay?' }));
     await send(mail(port), testMessage('msg_2', 'mail', NOW, undefined));
@@ -265,7 +265,7 @@ describe('e-mail', () => {
     expect(second?.text).toContain("Notifications reach the target 'mail'");
   });
 
-  it('N-1: with a name and password, of which nothing is told', async () => {
+  it('N-1: is sent with name and password, which errors do not show', async () => {
     const wrong: string[] = [];
     const { port, mails } = await mailServer({
       disabledCommands: ['STARTTLS'],
@@ -286,7 +286,7 @@ describe('e-mail', () => {
     expect(wrong).toEqual(['wrong-one']);
   });
 
-  it('N-1: fails in time when the server hangs', async () => {
+  it('N-1: fails in time if the mail server does not respond', async () => {
     const sockets = new Set<Socket>();
     const silent = createServer((socket) => void sockets.add(socket));
     await new Promise<void>((resolve) => {
@@ -308,7 +308,7 @@ describe('e-mail', () => {
       .toBe(true);
   });
 
-  it('N-1: is not sent any more once its sending was stopped', async () => {
+  it('N-1: is not sent after it was aborted', async () => {
     const { port, mails } = await mailServer();
     const target = await openTarget(mail(port), () => NOW);
     await expect(target.send(question(), AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
@@ -328,7 +328,7 @@ describe('e-mail', () => {
     expect([mails, slow.mails]).toEqual([[], []]);
   });
 
-  it('N-1: goes only to a server whose certificate is trusted', async () => {
+  it('N-1: is sent only to a server with a trusted certificate', async () => {
     const { port } = await mailServer({ secure: true });
     const failed = await failure({ ...mail(port), url: `smtps://127.0.0.1:${port}` });
     expect(failed.message).toMatch(/certificate|altnames/i);
@@ -345,7 +345,7 @@ describe('a local command', () => {
     return { file, out };
   }
 
-  it('N-1: gets the message on its standard input, and none of it as an argument', async () => {
+  it('N-1: gets the message on standard input, and none of it in arguments', async () => {
     const { file, out } = await script(`
       const fs = require('node:fs');
       const input = JSON.parse(fs.readFileSync(0, 'utf8'));
@@ -368,7 +368,7 @@ describe('a local command', () => {
     });
   });
 
-  it('N-1: says how a command failed, and that there is none', async () => {
+  it('N-1: that fails or does not exist is reported with the reason', async () => {
     const { file } = await script(`console.error('no display'); process.exit(3);`);
     const failed = await failure(settings('command', { command: file }));
     expect(failed.message).toBe('the program ended with exit code 3: no display');
@@ -376,7 +376,7 @@ describe('a local command', () => {
     expect(missing.message).toBe("there is no program '/no/such/program'");
   });
 
-  it('N-1: ends a command that takes too long, and what it has started', async () => {
+  it('N-1: that takes too long is killed together with its child processes', async () => {
     const { file, out } = await script(`
       const { spawn } = require('node:child_process');
       const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
@@ -393,7 +393,7 @@ describe('a local command', () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
-  it('N-1: a command that cannot be ended is not waited for, and does no harm', async () => {
+  it('N-1: that cannot be killed is not waited for', async () => {
     const { file, out } = await script(`
       require('node:fs').writeFileSync(process.argv[2], String(process.pid));
       setInterval(() => {}, 1000);

@@ -3,7 +3,7 @@ import { callLine } from '../../../tests/contract/audit.contract.ts';
 import { readInWindows } from './windows.ts';
 
 test.each(['newest', 'oldest'] as const)(
-  'G-5: a line that cannot be read hides no others (%s first)',
+  'G-5: an unreadable line does not hide other lines (%s first)',
   async (order) => {
     const seqs = Array.from({ length: 20 }, (_, index) => index + 1);
     const unreadable: number[] = [];

@@ -15,14 +15,14 @@ it.each([
   expect(addressOf(url).hosts.map(shown)).toEqual(hosts);
 });
 
-it('K-1: hosts and port that a URL does not have come from the environment', () => {
+it('K-1: hosts and port that a URL lacks come from the environment', () => {
   vi.stubEnv('PGHOST', 'one,/tmp');
   vi.stubEnv('PGPORT', '6000');
   expect(addressOf('postgres:///x').hosts.map(shown)).toEqual(['one:6000', '/tmp/.s.PGSQL.6000']);
   expect(addressOf('postgres://db/x').hosts.map(shown)).toEqual(['db:6000']);
 });
 
-it('K-1: the driver gets the rest of the URL', () => {
+it('K-1: the driver gets the URL without TLS parameters, and with the first host', () => {
   const tls = 'sslmode=verify-full&sslrootcert=/ca&sslcert=/c&sslkey=/k&sslpassword=p&sslnegotiation=direct&ssl=true';
   const url = `postgres://ann:hun%40ter2@one:1,two:2/x?${tls}&search_path=a,b&channel_binding=prefer&gssencmode=prefer`;
   expect(decodeURIComponent(addressOf(url).url)).toBe('postgres://ann:hun@ter2@one:1/x?search_path=a,b');

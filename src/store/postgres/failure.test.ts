@@ -3,15 +3,18 @@ import { isOfTheRecord, mayPass, openFailure } from './failure.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error(code), { code });
 
-it.each(['EPIPE', 'ECONNRESET', 'CONNECTION_CLOSED', '57P01', '40001', '53300'])('K-7: %s may pass', (code) => {
-  expect(mayPass(withCode(code))).toBe(true);
-});
+it.each(['EPIPE', 'ECONNRESET', 'CONNECTION_CLOSED', '57P01', '40001', '53300'])(
+  'K-7: %s is a temporary failure',
+  (code) => {
+    expect(mayPass(withCode(code))).toBe(true);
+  },
+);
 
-it.each(['42P01', '42501', 'XX000', 'P0001'])('K-7: %s does not pass by itself', (code) => {
+it.each(['42P01', '42501', 'XX000', 'P0001'])('K-7: %s is not a temporary failure', (code) => {
   expect(mayPass(withCode(code))).toBe(false);
 });
 
-it('X-4: what is too large for a statement is a matter of the record', () => {
+it('X-4: a record that is too large for a statement is a failure of the record', () => {
   expect([new RangeError('Invalid string length'), withCode('54000'), withCode('XX000')].map(isOfTheRecord)).toEqual([
     true,
     true,
@@ -35,6 +38,6 @@ it.each([
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'check sslcert and sslkey'],
   ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'TLS settings of the server'],
   ['NO_SUCH_HOST', 'target_session_attrs'],
-])('K-1: a store that cannot be opened because of %s: %s', (code, fix) => {
+])('K-1: the error for a store that fails to open with %s contains: %s', (code, fix) => {
   expect(openFailure('postgres://db/x', withCode(code)).message).toContain(fix);
 });

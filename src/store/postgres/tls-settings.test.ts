@@ -19,7 +19,7 @@ it.each([
   expect(settings(parameters)).toEqual({ mode, isDirect: false });
 });
 
-it('K-1: names files, and the pass phrase of a key', () => {
+it('K-1: the parameters name files and the passphrase of a key', () => {
   expect(
     settings('sslmode=require&sslnegotiation=direct&sslrootcert=ca&sslcert=own&sslkey=key&sslpassword=swordfish'),
   ).toEqual({
@@ -41,6 +41,6 @@ it.each([
   ['sslnegotiation=none', 'sslnegotiation is unknown; use postgres or direct'],
   ['channel_binding=require', 'channel_binding=require is not supported; omit it: sslmode=verify-full'],
   ['gssencmode=require', 'gssencmode=require is not supported; omit it, and use sslmode=verify-full'],
-])('K-1: refuses %j', (parameters, message) => {
+])('K-1: the parameters %j are refused', (parameters, message) => {
   expect(() => settings(parameters)).toThrow(message);
 });

@@ -58,7 +58,7 @@ async function contentsOf(store: SqliteStore): Promise<StoredSession | undefined
 
 const DAMAGED = { name: 'StoreError', code: 'STORE_DAMAGED', message: expect.stringContaining('restart the gateway') };
 
-it('P-4: damage that reading finds is logged once, and put aside at the next start', async () => {
+it('P-4: damage found while reading is logged once, and the file is set aside at the next start', async () => {
   const store = await damagedStore('questions_by_session');
   for (let attempt = 0; attempt < 3; attempt += 1) {
     await expect(contentsOf(store)).rejects.toMatchObject(DAMAGED);
@@ -69,7 +69,7 @@ it('P-4: damage that reading finds is logged once, and put aside at the next sta
   expect((await readdir(folder)).some((name) => name.includes('.damaged-'))).toBe(true);
 });
 
-it('P-3: after that a new task is refused, once; those before it and all else are kept', async () => {
+it('P-3: in a damaged store a new task is refused once, and other records are still written', async () => {
   const store = await damagedStore('questions_by_session');
   const before = task('before', Date.now() - 1);
   store.put('task', before);
@@ -86,7 +86,7 @@ it('P-3: after that a new task is refused, once; those before it and all else ar
   await store.close();
 });
 
-it('P-4: damage that writing finds is logged as such, and put aside at the next start', async () => {
+it('P-4: damage found while writing is reported and logged, and the file is set aside at the next start', async () => {
   const store = await damagedStore('tasks');
   store.put('task', task('t', Date.now()));
   await expect(store.settled()).rejects.toMatchObject(DAMAGED);

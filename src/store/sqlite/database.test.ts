@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('a new store', () => {
-  it('P-4: has our application id and the latest version', async () => {
+  it('P-4: has the application ID and the latest schema version', async () => {
     const db = await openDatabase(path);
     expect(schemaVersion(db)).toBe(MIGRATIONS.length);
     expect(db.pragma('application_id')).toEqual([{ application_id: APPLICATION_ID }]);
@@ -27,7 +27,7 @@ describe('a new store', () => {
     db.close();
   });
 
-  it('P-2: does not read all sessions to find those that go on', async () => {
+  it('P-2: finds the sessions to resume with an index', async () => {
     const db = await openDatabase(path);
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${SESSIONS_TO_RESUME}`).all() as { detail: string }[];
     const scans = plan.map(({ detail }) => detail).filter((detail) => detail.startsWith('SCAN'));
@@ -35,7 +35,7 @@ describe('a new store', () => {
     db.close();
   });
 
-  it('P-4: is recognised even if it was never closed', async () => {
+  it('P-4: is recognized even if it was never closed', async () => {
     const first = await openDatabase(path);
     const second = await openDatabase(path);
     expect(schemaVersion(second)).toBe(MIGRATIONS.length);
@@ -44,7 +44,7 @@ describe('a new store', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'X-4: can be read by its owner alone, and so can a folder made for it',
+    'X-4: is readable by its owner only, and so are the folders made for it',
     async () => {
       path = join(folder, 'new', 'deeper', 'meanwhile.db');
       const db = await openDatabase(path);
@@ -63,7 +63,7 @@ describe('a new store', () => {
 describe('migrations', () => {
   const LATER = [...MIGRATIONS, 'CREATE TABLE later (x)', 'ALTER TABLE later ADD COLUMN y'];
 
-  it('P-4, S-3: a server added before servers had owners belongs to the principal of the session that added it', () => {
+  it('P-4, S-3: a server from before servers had owners belongs to the principal of its session', () => {
     const db = new Database(path);
     migrate(db, path, MIGRATIONS.slice(0, 2));
     const put = (table: string, id: string, data: object): void => {
@@ -98,7 +98,7 @@ describe('migrations', () => {
     db.close();
   });
 
-  it('P-4: subscriptions that were kept with their session become records of their own', () => {
+  it('P-4: subscriptions inside a session become records of their own', () => {
     const db = new Database(path);
     migrate(db, path, MIGRATIONS.slice(0, 3));
     const data = { wishes: { one: { uris: ['a:1', 'a:2'], logLevel: 'info' }, two: { uris: [] } } };
@@ -113,7 +113,7 @@ describe('migrations', () => {
     db.close();
   });
 
-  it('P-4: questions link to their task, and records have the names of today', () => {
+  it('P-4: questions get links to their tasks, and fields get their current names', () => {
     const db = new Database(path);
     migrate(db, path, MIGRATIONS.slice(0, 4));
     const insert = (table: string, id: string, data: object): void => {
@@ -152,7 +152,7 @@ describe('migrations', () => {
     db.close();
   });
 
-  it('P-4, S-5: sessions get the kinds that their fields meant', () => {
+  it('P-4, S-5: sessions get owners and views from their old fields', () => {
     const db = new Database(path);
     migrate(db, path, MIGRATIONS.slice(0, 7));
     const client = { protocolVersion: '2025-11-25', capabilities: { roots: {} }, program: 'one' };
@@ -184,7 +184,7 @@ describe('migrations', () => {
     db.close();
   });
 
-  it('P-4: bring an older store up to date and keep what is in it', async () => {
+  it('P-4: an older store is migrated and keeps its records', async () => {
     const db = await openDatabase(path);
     db.exec(`INSERT INTO servers VALUES ('a', '{}')`);
     migrate(db, path, LATER);
@@ -194,7 +194,7 @@ describe('migrations', () => {
     db.close();
   });
 
-  it('P-4: a step that fails is undone and named', async () => {
+  it('P-4: a failed migration is rolled back, and the error names its version', async () => {
     const db = await openDatabase(path);
     const broken = [...MIGRATIONS, 'CREATE TABLE later (x); CREATE TABLE servers (x)'];
     expect(() => migrate(db, path, broken)).toThrow(
@@ -223,7 +223,7 @@ describe('refusals', () => {
     newer.close();
   });
 
-  it('P-4: a database of another program, which stays as it is', async () => {
+  it('P-4: a database of another program, which stays unchanged', async () => {
     const other = new Database(path);
     other.exec('CREATE TABLE precious (x); PRAGMA user_version = 1');
     other.close();
@@ -233,7 +233,7 @@ describe('refusals', () => {
     expect(await readdir(folder)).toEqual(['meanwhile.db']);
   });
 
-  it('P-4: a database of another program with a log beside it, which both stay as they are', async () => {
+  it('P-4: a database of another program with a WAL file, which both stay unchanged', async () => {
     const other = new Database(join(folder, 'other.db'));
     other.exec('PRAGMA journal_mode = WAL; CREATE TABLE precious (x); INSERT INTO precious VALUES (1)');
     await mkdir(join(folder, 'copy'));
@@ -248,7 +248,7 @@ describe('refusals', () => {
   });
 
   it.each(['hello', 'not a database '.repeat(500)])(
-    'P-4: a file that is no database, which stays as it is',
+    'P-4: a file that is not a database, which stays unchanged',
     async (text) => {
       await writeFile(path, text);
       await expect(openDatabase(path)).rejects.toEqual(refused('STORE_NOT_OURS', 'not a database'));
@@ -256,7 +256,7 @@ describe('refusals', () => {
     },
   );
 
-  it('P-4: a store that is damaged', async () => {
+  it('P-4: a damaged store', async () => {
     const db = await openDatabase(path);
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     db.close();

@@ -7,7 +7,7 @@ import { openSqliteStore } from './store.ts';
 const log = createLog('silent');
 const MB = 1024 * 1024;
 
-test('W-4: a history that is larger than allowed leaves most of the file to tasks', async () => {
+test('W-4: an oversized history leaves most of the file to tasks', async () => {
   const store = await openSqliteStore({ path: ':memory:', log, maxBytes: 4 * MB });
   try {
     const content = { arguments: { text: 'x'.repeat(20_000) } };
@@ -26,7 +26,7 @@ test('W-4: a history that is larger than allowed leaves most of the file to task
   }
 });
 
-test('W-4: in a full store the oldest entries make room for new ones, and only what does not fit at all fails', async () => {
+test('W-4: in a full store the oldest entries are removed for new ones, and only an entry that cannot fit fails', async () => {
   const store = await openSqliteStore({ path: ':memory:', log, maxBytes: 4 * MB });
   try {
     const claimed = await store.claim('s');

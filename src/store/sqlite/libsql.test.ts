@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest';
 import { cLibrary, loadLibsql } from './libsql.ts';
 
-test.skipIf(process.platform !== 'linux')('S-8: the executable and the report of Node name the same C library', () => {
-  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
-  expect(cLibrary()).toBe(header.glibcVersionRuntime === undefined ? 'musl' : 'glibc');
-});
+test.skipIf(process.platform !== 'linux')(
+  'S-8: the C library found in the executable is the one in the report of Node',
+  () => {
+    const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+    expect(cLibrary()).toBe(header.glibcVersionRuntime === undefined ? 'musl' : 'glibc');
+  },
+);
 
-test('S-8: loading libsql leaves the report of Node as it is', () => {
+test('S-8: loading libsql does not change process.report of Node', () => {
   const getReport = Object.getOwnPropertyDescriptor(process.report, 'getReport');
   expect(getReport).toBeDefined();
   const db = new (loadLibsql())(':memory:');

@@ -55,7 +55,7 @@ function breakWrites(): () => void {
   };
 }
 
-it('P-1: what was settled is there after reopening', async () => {
+it('P-1: settled records are there after reopening', async () => {
   store.put('session', record('s'));
   await store.settled();
   await store.close();
@@ -63,7 +63,7 @@ it('P-1: what was settled is there after reopening', async () => {
   expect(await store.all('session')).toEqual([record('s')]);
 });
 
-it('P-2: what was settled is there for another connection without a close', async () => {
+it('P-2: settled records are visible to another connection before a close', async () => {
   store.put('session', record('s'));
   await store.settled();
   const other = await look();
@@ -71,7 +71,7 @@ it('P-2: what was settled is there for another connection without a close', asyn
   await other.close();
 });
 
-it('P-1: close writes what is queued and leaves no log behind', async () => {
+it('P-1: close writes queued records and leaves no WAL file behind', async () => {
   store.put('session', record('s'));
   await store.close();
   const wal = await stat(`${path}-wal`).catch(() => ({ size: 0 }));
@@ -91,14 +91,14 @@ it('P-3: the changes of one turn are one transaction', async () => {
   expect(await commits()).toBe(before + 2);
 });
 
-it('P-3: a flush comes by itself, also when nobody waits', async () => {
+it('P-3: queued records are written without a call of settled', async () => {
   const before = await commits();
   store.put('session', record('s'));
   await turn();
   expect(await commits()).toBe(before + 1);
 });
 
-it('P-3: a record dropped in the turn it was put never reaches the file', async () => {
+it('P-3: a record that is dropped in the turn it was put in is never written', async () => {
   const before = await commits();
   store.put('server', SERVER);
   store.drop('server', 'x');
@@ -120,7 +120,7 @@ it('H-4: with nothing queued, settled touches no file', async () => {
   expect(await look()).toEqual(before);
 });
 
-it('P-3: a failed write rejects those who wait, is logged once and made up for', async () => {
+it('P-3: a failed write rejects settled, is logged once, and is repeated later', async () => {
   const repair = breakWrites();
   store.put('session', record('a'));
   await expect(store.settled()).rejects.toMatchObject({ name: 'StoreError', code: 'STORE_WRITE_FAILED' });
@@ -134,7 +134,7 @@ it('P-3: a failed write rejects those who wait, is logged once and made up for',
   expect(logged.at(-1)).toContain('store_write_recovered');
 });
 
-it('P-3: a failed write is all or nothing', async () => {
+it('P-3: a failed write is rolled back completely', async () => {
   const repair = breakWrites();
   store.put('server', SERVER);
   store.put('session', record('a'));
@@ -147,7 +147,7 @@ it('P-3: a failed write is all or nothing', async () => {
   expect(await store.all('server')).toHaveLength(1);
 });
 
-it('P-3: a failed write that nobody waits for brings nothing down', async () => {
+it('P-3: a failed write that is not awaited causes no unhandled rejection', async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
   process.on('unhandledRejection', note);
@@ -162,7 +162,7 @@ it('P-3: a failed write that nobody waits for brings nothing down', async () => 
   repair();
 });
 
-it('P-3: a file that somebody else has locked is tried again, and everybody else goes on', async () => {
+it('P-3: a write to a locked file is retried without blocking the event loop', async () => {
   const other = new Database(path);
   other.exec('BEGIN IMMEDIATE');
   store.put('session', record('a'));
@@ -184,7 +184,7 @@ it('P-3: a file that somebody else has locked is tried again, and everybody else
   expect(logged).toEqual([]);
 });
 
-it('P-3: one that stays locked is an error, which ends by itself', async () => {
+it('P-3: a store that stays locked fails with an error, and recovers when the lock is released', async () => {
   const other = new Database(path);
   other.exec('BEGIN IMMEDIATE');
   store.put('session', record('a'));
@@ -200,7 +200,7 @@ it('P-3: one that stays locked is an error, which ends by itself', async () => {
   ]);
 });
 
-it('H-4: a session is claimed and released while changes of others cannot be written', async () => {
+it('H-4: a session can be claimed and released while records of another session cannot be written', async () => {
   const failing = await store.claim('failing');
   const mend = breakWrites();
   failing?.put('session', record('failing'));
@@ -211,7 +211,7 @@ it('H-4: a session is claimed and released while changes of others cannot be wri
   mend();
 });
 
-it('H-4: a session is claimed and released at once while the file is locked', async () => {
+it('H-4: a session can be claimed and released at once while the file is locked', async () => {
   const lock = new Database(path);
   lock.exec('BEGIN IMMEDIATE');
   const waiting = await store.claim('waiting');
@@ -227,7 +227,7 @@ it('H-4: a session is claimed and released at once while the file is locked', as
   await settled;
 });
 
-it('P-3: a record that cannot be stored is said also when the file was locked at first', async () => {
+it('P-3: a record that cannot be stored is reported even if the file was locked at first', async () => {
   const other = new Database(path);
   other.exec('BEGIN IMMEDIATE');
   const endless: Record<string, unknown> = {};
@@ -244,7 +244,7 @@ it('P-3: a record that cannot be stored is said also when the file was locked at
   expect(await store.all('session')).toHaveLength(1);
 });
 
-it('P-3: close says when the last write failed', async () => {
+it('P-3: close fails if the last write failed', async () => {
   const repair = breakWrites();
   store.put('session', record('a'));
   await expect(store.close()).rejects.toMatchObject({ code: 'STORE_WRITE_FAILED' });
@@ -262,7 +262,7 @@ async function keptAside(): Promise<string[]> {
   return (await readdir(folder)).filter((name) => /^meanwhile\.db\.damaged-[\dTZ-]+$/.test(name));
 }
 
-it('P-4: a store that lost its end is put aside, and said so; the program goes on with a new one', async () => {
+it('P-4: a truncated store is set aside and reported, and a new one is created', async () => {
   await filled();
   await store.close();
   const whole = await readFile(path);
@@ -275,7 +275,7 @@ it('P-4: a store that lost its end is put aside, and said so; the program goes o
   expect(logged.join('\n')).toContain(aside);
 });
 
-it('P-4: so is one that a run which did not end well left with garbage in it', async () => {
+it('P-4: a store with garbage after an unclean end is set aside', async () => {
   await filled();
   await store.close();
   const signed = new Database(path);
@@ -289,7 +289,7 @@ it('P-4: so is one that a run which did not end well left with garbage in it', a
   expect(await keptAside()).toHaveLength(1);
 });
 
-it('P-1: a second one on the same file is refused, and told who has it; looking is allowed', async () => {
+it('P-1: a second store on the same file is refused with the ID of the process, and reading is allowed', async () => {
   await expect(open()).rejects.toMatchObject({
     code: 'STORE_IN_USE',
     message: expect.stringContaining(`(process ${process.pid})`),
@@ -300,7 +300,7 @@ it('P-1: a second one on the same file is refused, and told who has it; looking 
   store = await open();
 });
 
-it('T-2: overdue tasks of all sessions are dropped', async () => {
+it('T-2: overdue tasks of all sessions are deleted', async () => {
   const now = 1000;
   const task = (id: string, sessionId: string): Task =>
     createTask({ id, sessionId, server: 'a', tool: 'b', args: {}, ttlMs: 1 }, now);
@@ -311,7 +311,7 @@ it('T-2: overdue tasks of all sessions are dropped', async () => {
   expect((await store.all('task')).map(({ id }) => id)).toEqual(['kept', 'working']);
 });
 
-it('P-3: a store whose file is gone is not called damaged', async () => {
+it('P-3: a store whose file was deleted reports that, and not damage', async () => {
   store.put('session', record('a'));
   await store.settled();
   await rm(path);
@@ -346,7 +346,7 @@ async function full(): Promise<void> {
   store = await open(2 * MEGABYTE);
 }
 
-it('X-3, P-3: a record that does not fit keeps no record of another session from being written', async () => {
+it('X-3, P-3: a record that does not fit does not block records of other sessions', async () => {
   await full();
   store.put('session', record('a'));
   store.put('task', largeTask('t', 'a', 3 * MEGABYTE).task);
@@ -370,7 +370,7 @@ it('X-3, P-3: a record that does not fit keeps no record of another session from
   await store.settled();
 });
 
-it('X-3: records that do not fit are not serialized again with each later write', async () => {
+it('X-3: records that do not fit are not serialized again with each write', async () => {
   await full();
   const tasks = Array.from({ length: 20 }, (_, n) => largeTask(`t${n}`, 'a', 3 * MEGABYTE));
   for (const { task } of tasks) store.put('task', task);
@@ -394,7 +394,7 @@ async function storedAtLast(): Promise<void> {
   await expect.poll(outcome, { timeout: 5000 }).toBe('stored');
 }
 
-it('X-3, P-3: what did not fit is written once there is room', async () => {
+it('X-3, P-3: a record that did not fit is written when there is room', async () => {
   await full();
   store.put('task', largeTask('first', 'a', MEGABYTE).task);
   await store.settled();
@@ -406,7 +406,7 @@ it('X-3, P-3: what did not fit is written once there is room', async () => {
   expect(logged.at(-1)).toContain('store_write_recovered');
 });
 
-it('X-3: removing an overdue task makes room, although something does not fit', async () => {
+it('X-3: deleting an overdue task makes room for a record that did not fit', async () => {
   await full();
   const { task } = largeTask('over', 'a', MEGABYTE);
   const ended = transition(task, { type: 'complete', result: {} }, { now: 1, keepMs: 1 }) ?? task;
@@ -422,7 +422,7 @@ it.each([
   ['no JSON', '{"id":'],
   ['no object', '[]'],
   ['without what it needs', '{"id":"bad"}'],
-])('P-4: a record that is %s is set aside and reported, and the others are there', async (_what, data) => {
+])('P-4: a record that is %s is set aside and reported, and other records are kept', async (_what, data) => {
   store.put('session', record('good'));
   await store.close();
   const db = new Database(path);

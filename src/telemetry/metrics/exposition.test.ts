@@ -5,7 +5,7 @@ import { expose, Histogram, Scalar } from './exposition.ts';
 const counter = (...labels: string[]): Scalar =>
   new Scalar('calls', 'Calls "of" a\\b\nc.', { type: 'counter', labels });
 
-test('V-1: counters, gauges, histograms and information are written as OpenMetrics wants them', () => {
+test('V-1: counters, gauges, histograms and info metrics are written in OpenMetrics format', () => {
   const text = expose([
     counter('server').add(1, 'one').add(2, 'one').add(1, 'two'),
     new Scalar('sessions', 'Sessions.', { type: 'gauge' }).add(3),
@@ -31,7 +31,7 @@ memory_bytes 5
   expect(() => parseOpenMetrics(text)).not.toThrow();
 });
 
-test('V-1: a histogram counts each value in its bucket and in all larger ones', () => {
+test('V-1: a histogram counts each value in its bucket and in all larger buckets', () => {
   const histogram = new Histogram('wait_seconds', 'Waiting.', [0.1, 1, 10], ['kind']);
   for (const seconds of [0.05, 0.1, 0.5, 10, 11, -1]) histogram.observe(seconds, 'a');
   expect(histogram.lines()).toEqual([
@@ -52,7 +52,7 @@ test('V-1: any text can be the value of a label', () => {
   ]);
 });
 
-test('V-1: labels cannot fill the memory', () => {
+test('V-1: the number of label values is limited', () => {
   const calls = counter('server');
   for (let index = 0; index < 10_000; index += 1) calls.add(1, String(index));
   const families = parseOpenMetrics(expose([calls]));

@@ -30,7 +30,7 @@ function span(name: string): Span {
 
 const QUICK = { OTEL_BSP_SCHEDULE_DELAY: '20' };
 
-test('V-2: spans are sent in groups, with the headers of the operator', async () => {
+test('V-2: spans are sent in batches with the configured headers', async () => {
   const { collector, exporter } = await setup({ ...QUICK, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=secret' });
   for (const name of ['one', 'two', 'three']) exporter.add(span(name));
   await vi.waitFor(() => expect(collector.spans.map(({ name }) => name)).toEqual(['one', 'two', 'three']));
@@ -47,7 +47,7 @@ test('V-2: spans are sent in groups, with the headers of the operator', async ()
   await exporter.close();
 });
 
-test('V-2: a full group does not wait for its time', async () => {
+test('V-2: a full batch is sent at once', async () => {
   const { collector, exporter } = await setup({ OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '2' });
   for (const name of ['one', 'two', 'three']) exporter.add(span(name));
   await vi.waitFor(() => expect(collector.spans).toHaveLength(2));
@@ -55,7 +55,7 @@ test('V-2: a full group does not wait for its time', async () => {
   expect(collector.spans.map(({ name }) => name)).toEqual(['one', 'two', 'three']);
 });
 
-test('V-2: spans wait for a collector that is busy, which is logged once', async () => {
+test('V-2: spans are kept while the collector is overloaded, which is logged once', async () => {
   const { collector, exporter, logged } = await setup(QUICK);
   collector.statuses.push(503, 429, 502);
   exporter.add(span('one'));
@@ -76,7 +76,7 @@ test('V-2: spans that the collector refuses are dropped', async () => {
   await exporter.close();
 });
 
-test('V-2: no redirect is followed', async () => {
+test('V-2: redirects are not followed', async () => {
   const { collector, exporter, logged } = await setup(QUICK);
   collector.statuses.push(307);
   exporter.add(span('one'));
@@ -85,7 +85,7 @@ test('V-2: no redirect is followed', async () => {
   await exporter.close();
 });
 
-test('V-2: only so many spans wait', async () => {
+test('V-2: the queue of spans is limited', async () => {
   const { collector, exporter, logged } = await setup({ OTEL_BSP_MAX_QUEUE_SIZE: '5' });
   for (let index = 0; index < 9; index += 1) exporter.add(span(String(index)));
   await exporter.close();
@@ -93,7 +93,7 @@ test('V-2: only so many spans wait', async () => {
   expect(logged()).toEqual(['span_queue_full', 'spans_exported_again']);
 });
 
-test('V-2: the end of the program does not wait for a collector that is silent or away', async () => {
+test('V-2: closing does not wait for a collector that does not respond or is unreachable', async () => {
   const patient = { OTEL_EXPORTER_OTLP_TIMEOUT: '3600000' };
   const silent = await setup(patient);
   silent.collector.statuses.push('silence');

@@ -3,7 +3,7 @@ import { traceSettings } from './settings.ts';
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
 
-test('V-2: without a collector there are no traces', () => {
+test('V-2: without an endpoint there are no traces', () => {
   expect(traceSettings({})).toEqual({ settings: undefined, warnings: [] });
   expect(traceSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: '' }).settings).toBeUndefined();
   expect(traceSettings({ ...ENDPOINT, OTEL_SDK_DISABLED: 'True' }).settings).toBeUndefined();
@@ -14,11 +14,11 @@ test.each([
   [ENDPOINT, 'http://127.0.0.1:4318/v1/traces'],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c.example/otel/' }, 'https://c.example/otel/v1/traces'],
   [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t.example/in' }, 'http://t.example/in'],
-])('V-2: where spans go: %o', (env, url) => {
+])('V-2: the URL for spans with %o', (env, url) => {
   expect(traceSettings(env).settings?.url.href).toBe(url);
 });
 
-test('V-2: headers, service and attributes are as the variables say', () => {
+test('V-2: headers, service name and attributes come from the environment variables', () => {
   const { settings, warnings } = traceSettings({
     ...ENDPOINT,
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc%3D%3D, x-a=1',
@@ -54,7 +54,7 @@ test.each([
   ['traceidratio', '1', [true, true, true, true]],
   ['parentbased_always_off', undefined, [false, false, true, false]],
   ['parentbased_traceidratio', '0.5', [false, true, true, false]],
-])('V-2: sampler %s %s', (name, arg, expected) => {
+])('V-2: the decisions of the sampler %s %s', (name, arg, expected) => {
   const { settings, warnings } = traceSettings({
     ...ENDPOINT,
     OTEL_TRACES_SAMPLER: name,
@@ -88,7 +88,7 @@ test.each([
     /^OTEL_BSP_SCHEDULE_DELAY: expected a whole number; 5000 is used$/,
   ],
   [{ ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /http\/json, not grpc/],
-])('V-2: a mistake is told, without secrets, and stops nothing: %o', (env, message) => {
+])('V-2: an invalid setting gives a warning without secrets, and nothing fails: %o', (env, message) => {
   const { settings, warnings } = traceSettings(env);
   expect(warnings).toEqual([expect.stringMatching(message)]);
   expect(warnings.join()).not.toContain('secret');
