@@ -45,7 +45,7 @@ test('A-P, A-8, A-9: with a real authorization server, the scopes of a token dec
   expect((await console.get('/servers/secret')).status).toBe(404);
 });
 
-test('A-P: two tokens of one principal: each request is decided by its own, also in the state of the other', async () => {
+test('A-P: each request uses the access of its own token, even in a state shared by two tokens of a principal', async () => {
   const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   const gateway = await gatewayWith(issuer.url, [
     { claims: { groups: 'engineering' }, then: 'allow' },
@@ -85,7 +85,7 @@ test('A-P: two tokens of one principal: each request is decided by its own, also
   await one?.call('cancel_task', { task_id: taskId });
 });
 
-test('A-P: a session goes on with a token that allows more or less, and its client hears that lists have changed', async () => {
+test('A-P: a session can continue with a token of other access, and its client gets list_changed', async () => {
   const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   const gateway = await gatewayWith(issuer.url, [
     { claims: { groups: 'engineering' }, then: 'allow' },

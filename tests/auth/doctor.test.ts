@@ -29,7 +29,7 @@ test('A-N, C-3: doctor accepts a real authorization server that is set up for cl
   expect([code, stdout]).toEqual([0, `✓ ${issuer}  issuer of access tokens`]);
 });
 
-test('A-N, C-3: doctor tells what is wrong with the client of the console at a real authorization server', async () => {
+test('A-N, C-3: doctor reports mistakes of the console client at a real authorization server', async () => {
   const { issuer, client } = await startLoginServer(PUBLIC_URL);
   const elsewhere = await doctor({ issuer, console: client }, { publicUrl: 'https://other.example.com' });
   expect(elsewhere.code).toBe(1);
@@ -43,7 +43,7 @@ test('A-N, C-3: doctor tells what is wrong with the client of the console at a r
   expect(secret.stdout).not.toContain('a-wrong-secret');
 });
 
-test('A-N, A-22, C-3: doctor tells in plain words what is wrong with an issuer, and how to fix it', async () => {
+test('A-N, A-22, C-3: doctor reports problems of an issuer, each with a fix', async () => {
   const fine = await withIssuer();
   expect([fine.code, fine.stdout]).toEqual([0, expect.stringMatching(/^✓ http\S+ {2}issuer of access tokens$/)]);
   const cases: [report: Report, problem: RegExp, fix: RegExp][] = [
@@ -85,7 +85,7 @@ test('A-N, A-22, C-3: doctor tells in plain words what is wrong with an issuer, 
   }
 });
 
-test('A-N, C-3: doctor tells that publicUrl is missing or not secure', async () => {
+test('A-N, C-3: doctor reports a publicUrl that is missing or has no https', async () => {
   const issuer = await handmadeIssuer('console');
   const missing = await doctor({ issuer: issuer.url }, { publicUrl: undefined, host: '0.0.0.0' });
   expect([missing.code, missing.stdout]).toEqual([

@@ -112,7 +112,7 @@ function grant(
   };
 }
 
-test('A-N, W-7: a person signs in with the authorization server, and comes back to the link that was opened', async () => {
+test('A-N, W-7: a person signs in with the authorization server and returns to the opened link', async () => {
   const { visitor, server } = await realSetup();
   const { browser, gateway } = visitor;
   const { text } = await browser.send(`${PUBLIC_URL}/console/sign-in`);
@@ -136,7 +136,7 @@ test('A-N, W-7: a person signs in with the authorization server, and comes back 
   for (const secret of [keyIn(back.url), server.client.clientSecret]) expect(logs).not.toContain(secret);
 });
 
-test('A-N, W-7: the request to the authorization server has PKCE, a state and a nonce, and asks for no more than is needed', async () => {
+test('A-N, W-7: the authorization request has PKCE, state and nonce, and only the needed scopes', async () => {
   const { visitor, issuer } = await handmadeSetup({ parameters: { audience: 'api', prompt: 'select_account' } });
   const first = await visitor.begin(issuer.url);
   const second = await visitor.begin(issuer.url);
@@ -163,7 +163,7 @@ test('A-N, W-7: the request to the authorization server has PKCE, a state and a 
   expect(refused.text).toContain('does not support PKCE');
 });
 
-test('A-N, W-7, A-30: a wrong, missing or used state, or another browser, does not sign anybody in', async () => {
+test('A-N, W-7, A-30: a wrong, missing or used state, or another browser, does not sign in', async () => {
   const { visitor, issuer } = await handmadeSetup();
   const { state, nonce } = await attempt(visitor, issuer);
   grant(issuer, await issuer.token({ nonce }));
@@ -190,7 +190,7 @@ test('A-N, W-7, A-30: a wrong, missing or used state, or another browser, does n
   expect(issuer.redeemed).toHaveLength(1);
 });
 
-test('A-N, W-7: the key in the address is worth nothing without the cookie, after a minute, or a second time', async () => {
+test('A-N, W-7: the key in the URL is refused without the cookie, after a minute, and a second time', async () => {
   const clock = new TestClock(Date.now());
   const { visitor, issuer } = await handmadeSetup({}, {}, clock);
   const arrive = async (): Promise<string> => {
@@ -216,7 +216,7 @@ test('A-N, W-7: the key in the address is worth nothing without the cookie, afte
   expect((await visitor.arrive({ code: 'c', state })).status).toBe(401);
 });
 
-test('A-N, W-7, A-29: an answer of another issuer is refused before its code is used or its words are shown', async () => {
+test('A-N, W-7, A-29: a callback of another issuer is refused before its code is used or its error is shown', async () => {
   const { visitor, issuer } = await handmadeSetup();
   issuer.metadata['authorization_response_iss_parameter_supported'] = true;
   const wrong: Record<string, string>[] = [
@@ -237,7 +237,7 @@ test('A-N, W-7, A-29: an answer of another issuer is refused before its code is 
   expect((await visitor.arrive({ code: 'c', state, iss: issuer.url })).status).toBe(303);
 });
 
-test('A-N, W-7: what the issuer says about a refusal is shown as text', async () => {
+test('A-N, W-7: the error description of an issuer is shown as text', async () => {
   const { visitor, issuer } = await handmadeSetup();
   const { state } = await attempt(visitor, issuer);
   const description = '<script>alert(1)</script>\u001b[31m';
@@ -248,7 +248,7 @@ test('A-N, W-7: what the issuer says about a refusal is shown as text', async ()
   expect(page.headers['content-security-policy']).toContain("default-src 'none'");
 });
 
-test('A-N, W-7, A-4: an ID token that is forged, expired or meant for somebody else signs nobody in', async () => {
+test('A-N, W-7, A-4: a forged or expired ID token, or one for another audience, does not sign in', async () => {
   const { visitor, issuer } = await handmadeSetup({ claims: { hd: 'example.com' } });
   const now = Math.floor(Date.now() / 1000);
   const other = await handmadeIssuer('console');
@@ -295,7 +295,7 @@ test('A-N, W-7, A-4: an ID token that is forged, expired or meant for somebody e
   }
 });
 
-test('W-7: nobody is sent to another site after signing in', async () => {
+test('W-7: a sign-in does not redirect to another site', async () => {
   const { visitor, issuer } = await handmadeSetup();
   const cases: [to: string, then: string][] = [
     ['/console#/work?status=failed', '&to=/work?status=failed'],
@@ -319,7 +319,7 @@ test('W-7: nobody is sent to another site after signing in', async () => {
   }
 });
 
-test('A-N, A-9, W-7: scopes decide what a person may do; without one, a page says which is missing', async () => {
+test('A-N, A-9, W-7: scopes decide what a person may do, and a page names a missing scope', async () => {
   const { visitor, server } = await realSetup();
   const denied = await visitor.signInAs('eve', server);
   expect(denied.status).toBe(403);
@@ -334,7 +334,7 @@ test('A-N, A-9, W-7: scopes decide what a person may do; without one, a page say
   expect(refused.text).toContain('lacks the scope mcp:answer');
 });
 
-test('A-N, W-7: an operator has the scope for it, or is named in the configuration', async () => {
+test('A-N, W-7: an operator has the scope for it or is named in the config', async () => {
   const server = await startLoginServer(PUBLIC_URL);
   const client = { ...server.client, scopes: ['mcp:use', 'mcp:answer', 'mcp:operate'] };
   const gateway = await httpGateway({}, settingsFor(server.issuer, client, { operators: [`ann@${server.issuer}`] }));
@@ -349,7 +349,7 @@ test('A-N, W-7: an operator has the scope for it, or is named in the configurati
   }
 });
 
-test('A-N: scopes are read from wherever the issuer states them, and never assumed', async () => {
+test('A-N: scopes are read from the token response or its tokens, and are never assumed', async () => {
   const { visitor, issuer } = await handmadeSetup();
   const may = async (idToken: object, answer: Record<string, unknown>): Promise<unknown> => {
     const { state, nonce } = await attempt(visitor, issuer);
@@ -376,7 +376,7 @@ test('A-N: scopes are read from wherever the issuer states them, and never assum
   expect(await may({}, await access({ sub: 'eve' }))).toBe(403);
 });
 
-test('A-N, W-7: a person signs out here, and at the issuer if they like', async () => {
+test('A-N, W-7: a person can sign out of the console, and then at the issuer', async () => {
   const { visitor, server } = await realSetup();
   const { browser } = visitor;
   const person = await visitor.enter(await visitor.signInAs('ann', server));
@@ -400,7 +400,7 @@ test('A-N, W-7: a person signs out here, and at the issuer if they like', async 
   expect(page.text).toContain('name="login"');
 });
 
-test('A-N, W-7: the session ends after sessionMs, and when nobody can sign in with the issuer any more', async () => {
+test('A-N, W-7: the session survives a restart, and ends after sessionMs or when the client at the issuer changes', async () => {
   const clock = new TestClock(Date.now());
   const store = join(await temporaryFolder(), 'store.db');
   const issuer = await handmadeIssuer('console');
@@ -432,7 +432,7 @@ test('A-N, W-7: the session ends after sessionMs, and when nobody can sign in wi
   expect(await status(fourth)).toBe(401);
 });
 
-test('A-N: the gateway says who it is as the issuer wants it', async () => {
+test('A-N: the gateway authenticates with the method that the issuer supports', async () => {
   const secret = 'a secret: with 100%+';
   const cases: [client: object, methods: string[] | undefined, sent: object][] = [
     [{}, undefined, { authorization: undefined, id: 'console', secret: null }],
@@ -463,7 +463,7 @@ test('A-N: the gateway says who it is as the issuer wants it', async () => {
   }
 });
 
-test('A-N, W-7: an issuer that is away, or does not accept the gateway, is explained', async () => {
+test('A-N, W-7: an error page explains that the issuer is unreachable or refuses the gateway', async () => {
   const { visitor, issuer } = await handmadeSetup();
   const { state } = await attempt(visitor, issuer);
   issuer.tokenAnswer = { status: 401, body: { error: 'invalid_client' } };
@@ -492,7 +492,7 @@ test('A-N, W-7: an issuer that is away, or does not accept the gateway, is expla
   expect((await raw(plain, '/console/callback?code=c&state=s')).status).toBe(404);
 });
 
-test('W-7: other sites can neither begin a sign-in nor complete one', async () => {
+test('W-7: other sites can neither begin nor complete a sign-in', async () => {
   const { visitor, issuer } = await handmadeSetup();
   const foreign = await visitor.post(
     '/console/sign-in/begin',
@@ -511,7 +511,7 @@ test('W-7: other sites can neither begin a sign-in nor complete one', async () =
   expect((await visitor.browser.send(url)).status).toBe(303);
 });
 
-test('A-N, W-7: on this machine it works without TLS, at the address that the issuer knows', async () => {
+test('A-N, W-7: on localhost the sign-in works without TLS, at the address of the redirect URI', async () => {
   const issuer = await handmadeIssuer('console');
   const gateway = await httpGateway(
     {},
@@ -532,7 +532,7 @@ test('A-N, W-7: on this machine it works without TLS, at the address that the is
   expect([elsewhere.body, elsewhere.headers['set-cookie']]).toEqual([{ url: `${origin}/console#/q/1` }, undefined]);
 });
 
-test('A-N: mistakes in the settings of the sign-in are named', async () => {
+test('A-N: mistakes in the sign-in settings are reported', async () => {
   const console = { clientId: 'console' };
   const issuers = [{ issuer: 'https://login.example.com', console }];
   const mistakes: [settings: SettingsInput, message: RegExp][] = [
@@ -549,7 +549,7 @@ test('A-N: mistakes in the settings of the sign-in are named', async () => {
   expect(settings.auth.issuers[0]?.console).toMatchObject({ sessionMs: 28_800_000 });
 });
 
-test('A-P, A-N: access rules see the claims of somebody who signed in with an issuer, also for accounts at servers', async () => {
+test('A-P, A-N: access rules see the claims of a person signed in with an issuer, also for accounts at servers', async () => {
   const issuer = await handmadeIssuer('console');
   const [open, secret] = [owned(await startV1Http()), owned(await startV1Http())];
   const access = [

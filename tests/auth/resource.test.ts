@@ -32,7 +32,7 @@ async function protectedGateway(more?: SettingsInput): Promise<{ issuer: Handmad
 
 const challengeOf = ({ headers }: RawAnswer): string => headers['www-authenticate'] ?? '';
 
-test('A-1, A-2, A-7, A-10: every endpoint says where to get a token', async () => {
+test('A-1, A-2, A-7, A-10: the metadata and the challenge of every endpoint name the authorization server', async () => {
   const { issuer, gateway } = await protectedGateway();
   const { origin } = new URL(gateway.url);
   for (const path of ['', '/mcp', '/mcp/files', '/mcp/all']) {
@@ -53,7 +53,7 @@ test('A-1, A-2, A-7, A-10: every endpoint says where to get a token', async () =
   expect(challengeOf(refused)).toBe(`Bearer scope="mcp:use", resource_metadata="${PUBLIC_URL}${METADATA}/mcp/files"`);
 });
 
-test('A-3, A-11: a token in another place, or none at all, is refused with the right status', async () => {
+test('A-3, A-11: a missing token or a token in another place is refused with the right status', async () => {
   const { issuer, gateway } = await protectedGateway();
   const token = await issuer.token();
   expect((await post(gateway.url, INITIALIZE)).status).toBe(401);
@@ -64,7 +64,7 @@ test('A-3, A-11: a token in another place, or none at all, is refused with the r
   expect((await post(gateway.url, INITIALIZE, bearer(token))).status).toBe(200);
 });
 
-test('A-4, A-5, A-12: only a token that its issuer has signed for this gateway, and that is valid now, is accepted', async () => {
+test('A-4, A-5, A-12: only valid tokens that an issuer has signed for this gateway are accepted', async () => {
   const { issuer, gateway } = await protectedGateway();
   const now = Math.floor(Date.now() / 1000);
   const other = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
@@ -104,14 +104,14 @@ test('A-4, A-5, A-12: only a token that its issuer has signed for this gateway, 
   expect(JSON.stringify(gateway.logs)).not.toContain(await issuer.token());
 });
 
-test('A-4: the types that access tokens have are accepted', async () => {
+test('A-4: all header types of access tokens are accepted', async () => {
   const { issuer, gateway } = await protectedGateway();
   for (const typ of ['JWT', 'at+jwt', 'application/at+JWT']) {
     expect((await post(gateway.url, INITIALIZE, bearer(await issuer.token({}, { typ })))).status, typ).toBe(200);
   }
 });
 
-test('A-4: a signature is not believed for as long as a token lasts', async () => {
+test('A-4: a verified signature is cached for a limited time, even if the token is valid for longer', async () => {
   const clock = new JumpingClock();
   const handmade = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   const settings = { issuer: handmade.url, audiences: [], principalClaim: 'sub', scopeClaim: 'scope' };
@@ -123,13 +123,13 @@ test('A-4: a signature is not believed for as long as a token lasts', async () =
   expect((await issuer.verifyJwt(await handmade.token({ exp: exp - 86_390 }))).until).toBe((exp - 86_390) * 1000);
 });
 
-test('A-13: a program does not pass for the person who is called like it', async () => {
+test('A-13: a token of a client does not get the principal of a person with the same name', async () => {
   const { issuer, gateway } = await protectedGateway();
   const token = await issuer.token({ sub: null, client_id: 'ann' });
   expect((await withToken(gateway, token).get('/me')).body).toMatchObject({ principal: `client:ann@${issuer.url}` });
 });
 
-test('A-5: a token for one endpoint opens no other one; one for the hub opens all', async () => {
+test('A-5: a token for one endpoint is refused at others, and a token for the hub is accepted at all', async () => {
   const server = owned(await startV1Http());
   const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   const gateway = await httpGateway({ a: { url: server.url }, b: { url: server.url } }, authOf(issuer));
@@ -146,7 +146,7 @@ test('A-5: a token for one endpoint opens no other one; one for the hub opens al
   expect(await statusAt('/b/mcp', `${PUBLIC_URL}/mcp/a`)).toBe(401);
 });
 
-test('A-1, A-2: the metadata is found under the other address of a server, by pages too, and cannot be changed', async () => {
+test('A-1, A-2: metadata is also served for the alias path of a server and to web pages, and is read-only', async () => {
   const { gateway } = await protectedGateway();
   const { origin } = new URL(gateway.url);
   const at = async (path: string, method = 'GET'): Promise<RawAnswer> =>
@@ -169,7 +169,7 @@ test('A-1, A-2: the metadata is found under the other address of a server, by pa
   expect([wrong.status, wrong.headers['allow']]).toEqual([405, 'GET, HEAD, OPTIONS']);
 });
 
-test('A-8, A-9: a token needs the scope, and a greater one contains it', async () => {
+test('A-8, A-9: a token needs the scope mcp:use or one that includes it', async () => {
   const { issuer, gateway } = await protectedGateway();
   const initialize = async (claims: Record<string, unknown>): Promise<RawAnswer> =>
     post(gateway.url, INITIALIZE, bearer(await issuer.token(claims)));
@@ -191,7 +191,7 @@ test('A-8, A-9: a token needs the scope, and a greater one contains it', async (
   expect((await post(without.gateway.url, INITIALIZE, bearer(plain))).status).toBe(200);
 });
 
-test('A-8, W-7: the API needs more to change something than to look, and most to see what belongs to others', async () => {
+test('A-8, W-7: the API needs mcp:use to read and mcp:answer to change, and mcp:operate makes an operator', async () => {
   const { issuer, gateway } = await protectedGateway();
   const me = async (scope: string): Promise<unknown> =>
     (await withToken(gateway, await issuer.token({ scope })).get('/me')).body;
@@ -208,7 +208,7 @@ test('A-8, W-7: the API needs more to change something than to look, and most to
   expect((await change('mcp:answer')).status).toBe(404);
 });
 
-test('A-13, S-1: what one subject has, another one cannot touch; a new token of the same subject can', async () => {
+test('A-13, S-1: another subject cannot use a session, and a new token of the same subject can', async () => {
   const { issuer, gateway } = await protectedGateway();
   const ann = await rawSession(gateway.url, bearer(await issuer.token()));
   const again = { ...ann.headers, ...bearer(await issuer.token({ jti: 'another token' })) };
@@ -226,7 +226,7 @@ test('A-13, S-1: what one subject has, another one cannot touch; a new token of 
   expect((await post(both.url, toolCall('list_tasks'), stranger)).status).toBe(404);
 });
 
-test('A-4: an issuer that cannot be asked is not the fault of the token, and is not asked about each token', async () => {
+test('A-4: an unreachable issuer leads to status 503, and is not requested for every token', async () => {
   const clock = new JumpingClock();
   const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   issuer.broken = true;
@@ -254,7 +254,7 @@ test('A-4: an issuer that cannot be asked is not the fault of the token, and is 
 
 const INTROSPECTION = { clientId: 'gateway', clientSecret: 'of the gateway' };
 
-test('A-4: an issuer that cannot be asked does not keep the tokens of another one out', async () => {
+test('A-4: an unreachable issuer does not block tokens of another issuer', async () => {
   const clock = new JumpingClock();
   const down = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   const up = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
@@ -278,7 +278,7 @@ test('A-4: an issuer that cannot be asked does not keep the tokens of another on
   expect(await statusOf('unknown')).toBe(200);
 });
 
-test('A-4: introspection that fails leaves the metadata as it is', async () => {
+test('A-4: failed introspection does not reload the metadata', async () => {
   const clock = new JumpingClock();
   const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   const issuers = [{ issuer: issuer.url, introspection: INTROSPECTION }];
@@ -295,7 +295,7 @@ test('A-4: introspection that fails leaves the metadata as it is', async () => {
   expect(issuer.asked.slice(asked)).toEqual(['/introspect']);
 });
 
-test('A-4: keys and answers that would come without https are not asked for', async () => {
+test('A-4: JWKS and introspection URLs without https are not requested', async () => {
   const { issuer, gateway } = await protectedGateway();
   issuer.metadata = { jwks_uri: 'http://keys.example.com/' };
   expect((await post(gateway.url, INITIALIZE, bearer(await issuer.token()))).status).toBe(503);
@@ -308,7 +308,7 @@ test('A-4: keys and answers that would come without https are not asked for', as
   expect(JSON.stringify(other.logs)).toContain('names no introspection_endpoint with https');
 });
 
-test('A-1: requests to publicUrl are accepted, with issuers and without', async () => {
+test('A-1: requests with the host of publicUrl are accepted, with and without issuers', async () => {
   const host = { host: 'gateway.example.com' };
   const { issuer, gateway } = await protectedGateway();
   expect((await post(gateway.url, INITIALIZE, { ...bearer(await issuer.token()), ...host })).status).toBe(200);
@@ -317,7 +317,7 @@ test('A-1: requests to publicUrl are accepted, with issuers and without', async 
   expect((await post(open.url, INITIALIZE, { host: 'other.example.com' })).status).toBe(403);
 });
 
-test('A-4: the metadata of another issuer is not believed', async () => {
+test('A-4: metadata of another issuer is refused', async () => {
   const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   issuer.metadataIssuer = 'https://other.example.com';
   const gateway = await httpGateway({}, authOf(issuer));
@@ -325,7 +325,7 @@ test('A-4: the metadata of another issuer is not believed', async () => {
   expect(JSON.stringify(gateway.logs)).toContain('it names another issuer');
 });
 
-test('A-N: static tokens work beside those of issuers', async () => {
+test('A-N: static tokens work together with issuers', async () => {
   const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   const fixed = 'a-token-of-the-config-file';
   const gateway = await httpGateway({}, authOf(issuer, { tokens: { robot: fixed } }));
@@ -334,7 +334,7 @@ test('A-N: static tokens work beside those of issuers', async () => {
   expect((await post(gateway.url, INITIALIZE, bearer('another-token-nobody-has'))).status).toBe(401);
 });
 
-test('A-N: a client of the SDK gets its token from a real authorization server by itself', async () => {
+test('A-N: a client of the SDK gets its token from a real authorization server', async () => {
   const server = owned(await startV1Http());
   const idp = await startAuthorizationServer('jwt');
   const gateway = await httpGateway({ a: { url: server.url } }, { auth: { issuers: [{ issuer: idp.issuer }] } });
@@ -348,7 +348,7 @@ test('A-N: a client of the SDK gets its token from a real authorization server b
   ]);
 });
 
-test('A-6: the token of a client does not go to servers', async () => {
+test('A-6: the token of a client is not sent to servers', async () => {
   const seen: unknown[] = [];
   const server = createServer((req, res) => {
     seen.push(req.headers);
@@ -366,7 +366,7 @@ test('A-6: the token of a client does not go to servers', async () => {
   expect(JSON.stringify(seen)).not.toContain('authorization');
 });
 
-test('A-4, A-N: a token that only its issuer can read is asked about, and is of no use once it was revoked', async () => {
+test('A-4, A-N: an opaque token is introspected, and refused after it was revoked', async () => {
   const clock = new JumpingClock();
   const idp = await startAuthorizationServer('opaque');
   const { id: clientId, secret: clientSecret } = idp.client;
@@ -382,7 +382,7 @@ test('A-4, A-N: a token that only its issuer can read is asked about, and is of 
   expect((await post(gateway.url, INITIALIZE, bearer(token))).status).toBe(401);
 });
 
-test('A-14: standard input needs no token', async () => {
+test('A-14: stdio needs no token', async () => {
   const issuer = await handmadeIssuer(`${PUBLIC_URL}/mcp`);
   const client = new Client({ name: 'local', version: '1' });
   await client.connect(new StdioTransport(await stdioGateway({}, authOf(issuer))));

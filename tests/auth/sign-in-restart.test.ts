@@ -11,7 +11,7 @@ import { protectedServer } from './sign-in/protected-server.ts';
 const textIn = (result: Json): unknown => (result['content'] as { text: string }[])[0]?.text;
 const ECHO = { server: 'files', tool: 'echo', args: { text: 'hello' } };
 
-test('A-Q: a gateway that is killed while a sign-in waits goes on with the call after the sign-in', async () => {
+test('A-Q: a gateway killed during a sign-in continues the call after the sign-in', async () => {
   const server = await protectedServer();
   const gateway = await killable({ files: { url: server.url } });
   const session = await rawSession(gateway.url);
@@ -32,7 +32,7 @@ test('A-Q: a gateway that is killed while a sign-in waits goes on with the call 
   expect((await session.reply('execute_tool', ECHO)).text).toContain('hello');
 });
 
-test('A-S: a gateway that is killed between a refresh and the store asks for a new sign-in at worst, and the call goes on', async () => {
+test('A-S: a gateway killed between a refresh and the store needs at worst a new sign-in, and the call continues', async () => {
   const server = await protectedServer();
   const { authorization } = server;
   const gateway = await killable({ files: { url: server.url } });
@@ -76,7 +76,7 @@ describe('several gateways on PostgreSQL', () => {
       { store: database.url(), auth: { encryptionKey: 'a'.repeat(64) }, cluster: { leaseMs: 2000 } },
     );
 
-  test('A-Q, K-1: a sign-in that is finished at another gateway lets the call go on, and both have the tokens', async () => {
+  test('A-Q, K-1: a sign-in finished at another gateway continues the call, and both gateways have the tokens', async () => {
     const server = await protectedServer();
     const [one, two] = [await start(server.url), await start(server.url)];
     const hub = await hubOverHttp(one.url, 'v2');

@@ -11,7 +11,7 @@ import { MemoryDatabase } from '../../support/memory-database.ts';
 import { handmadeServer, type Asked } from './handmade-server.ts';
 import { at, comeBack, REDIRECT_URI, signedIn, signInOf, testAccounts, UNAUTHORIZED } from './signing-in.ts';
 
-test('A-20, A-21, A-25, A-27, A-28: a person signs in at a server that says all that is needed', async () => {
+test('A-20, A-21, A-25, A-27, A-28: a person signs in at a server that provides all metadata', async () => {
   const server = await handmadeServer();
   server.resourceMetadata = { scopes_supported: ['read', 'write'] };
   const { accounts } = testAccounts();
@@ -61,7 +61,7 @@ test('A-20, A-21, A-25, A-27, A-28: a person signs in at a server that says all 
   ]);
 });
 
-test('A-S: ten calls with an expired token make one refresh, at two gateways as well', async () => {
+test('A-S: ten calls with an expired token make one refresh, even at two gateways', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const [one, two] = [testAccounts(database), testAccounts(database)];
@@ -81,7 +81,7 @@ test('A-S: ten calls with an expired token make one refresh, at two gateways as 
   expect(await two.accounts.tokens(account).current()).toBe(renewed);
 });
 
-test('A-S: a token is renewed before it expires, and nobody waits for it', async () => {
+test('A-S: a token is renewed before it expires, without delaying requests', async () => {
   const server = await handmadeServer();
   const { accounts, clock } = testAccounts();
   const account = at(server.url);
@@ -102,7 +102,7 @@ test('A-S: a token is renewed before it expires, and nobody waits for it', async
   expect(server.askedFor('/token')).toHaveLength(3);
 });
 
-test('A-26, A-S: an error of a refresh that was late does not delete newer tokens', async () => {
+test('A-26, A-S: the error of a late refresh does not delete newer tokens', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const [one, two] = [testAccounts(database), testAccounts(database)];
@@ -123,7 +123,7 @@ test('A-26, A-S: an error of a refresh that was late does not delete newer token
   expect(server.valid).toContain(token);
 });
 
-test('A-S: an authorization server that is slow to say where its endpoints are does not cost the claim', async () => {
+test('A-S: the token endpoint is discovered before the tokens are claimed for a refresh', async () => {
   const server = await handmadeServer();
   const { accounts, clock, store } = testAccounts();
   const account = at(server.url);
@@ -140,7 +140,7 @@ test('A-S: an authorization server that is slow to say where its endpoints are d
   expect(claimsBefore).toBe(1);
 });
 
-test('A-26, A-S: a gateway that has lost its claim does not delete tokens that another one is renewing', async () => {
+test('A-26, A-S: a gateway that has lost its claim does not delete tokens that another gateway renews', async () => {
   const server = await handmadeServer();
   const { accounts, clock, store } = testAccounts();
   const account = at(server.url);
@@ -157,7 +157,7 @@ test('A-26, A-S: a gateway that has lost its claim does not delete tokens that a
   expect(await accounts.list()).toHaveLength(1);
 });
 
-test('A-S: tokens that were lost between refresh and store end in a new sign-in', async () => {
+test('A-S: if the renewed tokens are lost before they are stored, a new sign-in is needed', async () => {
   const server = await handmadeServer();
   const { accounts, clock } = testAccounts();
   const account = at(server.url);
@@ -170,7 +170,7 @@ test('A-S: tokens that were lost between refresh and store end in a new sign-in'
   expect(server.valid).toContain(await accounts.tokens(account).current());
 });
 
-test('A-S: tokens that were issued while the store was away are used, and stored as soon as it is back', async () => {
+test('A-S: tokens issued while the store is away are used, and stored when the store is back', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const { accounts, clock, store, logs } = testAccounts(database);
@@ -196,7 +196,7 @@ test('A-S: tokens that were issued while the store was away are used, and stored
   expect(server.askedFor('/token')).toHaveLength(2);
 });
 
-test('A-S: a sign-out counts also for tokens that could not be stored', async () => {
+test('A-S: a sign-out also removes tokens that could not be stored', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const { accounts, clock, store } = testAccounts(database);
@@ -211,7 +211,7 @@ test('A-S: a sign-out counts also for tokens that could not be stored', async ()
   expect(await accounts.list()).toEqual([]);
 });
 
-test('A-S: a claim of a gateway that died holds nobody up for long', async () => {
+test('A-S: the claim of a dead gateway expires soon', async () => {
   const server = await handmadeServer();
   const { accounts, clock, store } = testAccounts();
   const account = at(server.url);
@@ -230,7 +230,7 @@ test('A-S: a claim of a gateway that died holds nobody up for long', async () =>
   expect(server.askedFor('/token')).toHaveLength(2);
 });
 
-test('A-32: a server that requires more gets all that was asked before, too, and people are not asked for ever', async () => {
+test('A-32: a server that requires more scopes gets the earlier scopes, too, and sign-ins are limited', async () => {
   const server = await handmadeServer();
   const { accounts } = testAccounts();
   const account = at(server.url);
@@ -257,7 +257,7 @@ test('A-32: a server that requires more gets all that was asked before, too, and
   expect(await tokens.refused(await tokens.current(), { status: 403 })).toMatchObject({ then: 'fail' });
 });
 
-test('A-S: a token that was just issued and is refused is not asked for again and again', async () => {
+test('A-S: a token that is refused right after it was issued is not renewed again and again', async () => {
   const server = await handmadeServer();
   const { accounts, clock } = testAccounts();
   const account = at(server.url);
@@ -273,7 +273,7 @@ test('A-S: a token that was just issued and is refused is not asked for again an
   expect(await tokens.refused(await tokens.current(), UNAUTHORIZED)).toMatchObject({ then: 'fail' });
 });
 
-test('A-32, A-Q: a server that refuses every token makes a person sign in once, at all gateways and after a restart', async () => {
+test('A-32, A-Q: a server that refuses every token causes one sign-in, at all gateways and after a restart', async () => {
   const server = await handmadeServer();
   server.resourceMetadata = { scopes_supported: ['read'] };
   const database = new MemoryDatabase();
@@ -312,7 +312,7 @@ test('A-32, A-Q: a server that refuses every token makes a person sign in once, 
   signInOf(await accounts.tokens(account).refused(undefined, UNAUTHORIZED));
 });
 
-test('A-32: after a sign-in in vain, a person is asked again if the server or the config wants something else, a few times', async () => {
+test('A-32: after a useless sign-in, a changed server or config allows a few more sign-ins', async () => {
   const [server, elsewhere] = [await handmadeServer(), await handmadeServer()];
   const inVain = async (): Promise<ReturnType<typeof testAccounts>> => {
     const test = testAccounts();
@@ -343,7 +343,7 @@ test('A-32: after a sign-in in vain, a person is asked again if the server or th
   expect(await refused(moved)).toBe('sign_in');
 });
 
-test('A-S: a server that was removed leaves nothing behind, and other servers and people keep their tokens', async () => {
+test('A-S: removing a server deletes its tokens, and other servers and principals keep theirs', async () => {
   const [server, other] = [await handmadeServer(), await handmadeServer()];
   const database = new MemoryDatabase();
   const [one, two] = [testAccounts(database), testAccounts(database)];
@@ -380,7 +380,7 @@ test('A-S: a server that was removed leaves nothing behind, and other servers an
   for (const kind of ['client', 'tokens', 'sign_in', 'refused'] as const) expect(await stored(kind)).toEqual([]);
 });
 
-test('A-S: an authorization server that does not answer holds up neither a removal nor a sign-out for long', async () => {
+test('A-S: an authorization server that does not respond does not delay a removal or sign-out for long', async () => {
   const server = await handmadeServer();
   const { accounts, clock, logs } = testAccounts();
   const account = at(server.url);
@@ -401,7 +401,7 @@ test('A-S: an authorization server that does not answer holds up neither a remov
   expect(await signingOut).toBe(true);
 });
 
-test('A-S: a sign-in that ends while its server is removed leaves no tokens behind', async () => {
+test('A-S: a sign-in that ends while its server is removed stores no tokens', async () => {
   const server = await handmadeServer();
   const { accounts } = testAccounts();
   const signIn = await accounts.signIn(at(server.url));
@@ -415,7 +415,7 @@ test('A-S: a sign-in that ends while its server is removed leaves no tokens behi
   expect(server.revoked).toHaveLength(1);
 });
 
-test('A-S, A-26: registrations that nobody uses any more are deleted, and made again', async () => {
+test('A-S, A-26: unused client registrations are deleted, and made again when needed', async () => {
   const server = await handmadeServer();
   const { accounts, store, clock } = testAccounts();
   const registrations = async () => store.accounts.list('client', {}, clock.now());
@@ -434,7 +434,7 @@ test('A-S, A-26: registrations that nobody uses any more are deleted, and made a
   expect(server.askedFor('/register')).toHaveLength(3);
 });
 
-test('A-31, A-26: the scopes of one server do not get into the registration for another one at the same issuer', async () => {
+test('A-31, A-26: scopes of one server are not registered for another server at the same issuer', async () => {
   const [server, other] = [await handmadeServer(), await handmadeServer()];
   server.resourceMetadata = { scopes_supported: ['mail.read'] };
   other.resourceMetadata = { scopes_supported: ['files.write'], authorization_servers: [server.issuer] };
@@ -450,7 +450,7 @@ test('A-31, A-26: the scopes of one server do not get into the registration for 
   expect(other.askedFor('/register')).toEqual([]);
 });
 
-test('A-S: an authorization server that is away leaves the tokens as they are', async () => {
+test('A-S: tokens are kept while the authorization server is unavailable', async () => {
   const server = await handmadeServer();
   const { accounts, clock, logs } = testAccounts();
   const account = at(server.url);
@@ -481,7 +481,7 @@ test('A-S: a client that the authorization server has forgotten is registered ag
   await accounts.complete(await comeBack(accounts, signIn));
 });
 
-test('A-26: a client secret that was rotated is used for the next refresh, and a wrong one does not cost the tokens', async () => {
+test('A-26: a rotated client secret is used for the next refresh, and a wrong secret does not delete the tokens', async () => {
   const server = await handmadeServer();
   const secretIn = ({ headers }: Asked): string =>
     Buffer.from(headers.authorization?.split(' ')[1] ?? '', 'base64').toString();
@@ -515,7 +515,7 @@ test('A-26: a client secret that was rotated is used for the next refresh, and a
   expect(server.askedFor('/token').map(secretIn)).toEqual(['app:old', 'app:old', 'app:new', 'app:new']);
 });
 
-test('A-S: gateways hear of sign-ins and sign-outs of each other, and tokens are revoked', async () => {
+test('A-S: gateways are notified of sign-ins and sign-outs at each other, and tokens are revoked', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const [one, two] = [testAccounts(database), testAccounts(database)];
@@ -539,7 +539,7 @@ test('A-S: gateways hear of sign-ins and sign-outs of each other, and tokens are
   expect(heard).toHaveBeenCalledTimes(calls);
 });
 
-test('A-S: a sign-out that meets a refresh deletes the renewed tokens, or says that it could not', async () => {
+test('A-S: a sign-out during a refresh deletes the renewed tokens, or fails', async () => {
   const server = await handmadeServer();
   const { accounts, store } = testAccounts();
   const account = at(server.url);
@@ -554,7 +554,7 @@ test('A-S: a sign-out that meets a refresh deletes the renewed tokens, or says t
   await expect(accounts.signOut('ann', 'files')).rejects.toThrow('sign out again');
 });
 
-test('A-S: a sign-out deletes also tokens that no key opens', async () => {
+test('A-S: a sign-out also deletes tokens that cannot be decrypted', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   await signedIn(testAccounts(database).accounts, at(server.url));
@@ -563,7 +563,7 @@ test('A-S: a sign-out deletes also tokens that no key opens', async () => {
   expect(await other.store.accounts.list('tokens', {}, 0)).toEqual([]);
 });
 
-test('A-S: a sign-in that ended elsewhere is noticed also if no news of it arrives', async () => {
+test('A-S: a sign-in at another gateway is noticed even without a notification', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const [one, two] = [testAccounts(database), testAccounts(database)];
@@ -579,7 +579,7 @@ test('A-S: a sign-in that ended elsewhere is noticed also if no news of it arriv
   expect(server.valid).toContain(await two.accounts.tokens(account).current());
 });
 
-test('A-S: only a sign-in wakes those who wait for one: no refresh, no sign-out, and no news that were lost', async () => {
+test('A-S: only a sign-in notifies waiting calls; a refresh, a sign-out and a lost notification do not', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const [one, two] = [testAccounts(database), testAccounts(database)];
@@ -617,7 +617,7 @@ test('A-S: only a sign-in wakes those who wait for one: no refresh, no sign-out,
   expect(heard).toHaveBeenCalledTimes(2);
 });
 
-test('A-S: one account for all, where the config says so', async () => {
+test('A-S: with shared: true all principals use one account', async () => {
   const server = await handmadeServer();
   const { accounts } = testAccounts();
   const heard = vi.fn();
@@ -634,7 +634,7 @@ test('A-S: one account for all, where the config says so', async () => {
   expect(await shared('bob').current()).toBeUndefined();
 });
 
-test('A-S: client credentials need no person, and are asked for again before they expire', async () => {
+test('A-S: client credentials need no sign-in, and are renewed before they expire', async () => {
   const server = await handmadeServer();
   server.resourceMetadata = { scopes_supported: ['read'] };
   const issued = (token: string) => ({ body: { access_token: token, token_type: 'Bearer', expires_in: 3600 } });
@@ -666,7 +666,7 @@ test('A-S: client credentials need no person, and are asked for again before the
   await expect(accounts.signIn(at(server.url, auth))).rejects.toThrow('by itself');
 });
 
-test('A-S: a client may prove who it is with a private key', async () => {
+test('A-S: a client can authenticate with a private key', async () => {
   const server = await handmadeServer();
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-auth-'));
@@ -700,7 +700,7 @@ test('A-S: a client may prove who it is with a private key', async () => {
   });
 });
 
-test('A-S: a server that the config gives credentials of its own, or no auth at all, is left alone', async () => {
+test('A-S: a server with its own credentials or auth: false gets no account', async () => {
   const server = await handmadeServer();
   const { accounts } = testAccounts();
   expect(await accounts.tokens(at(server.url, false)).refused(undefined, UNAUTHORIZED)).toMatchObject({ then: 'fail' });
@@ -714,7 +714,7 @@ test('A-S: a server that the config gives credentials of its own, or no auth at 
   });
 });
 
-test('A-S: nothing is loaded before a server asks for it or tokens are stored', async () => {
+test('A-S: the accounts are loaded only when a server needs them or tokens are stored', async () => {
   const server = await handmadeServer();
   const { accounts, store } = testAccounts();
   let loads = 0;

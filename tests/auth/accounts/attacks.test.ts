@@ -26,7 +26,7 @@ async function victim(host: string): Promise<{ url: string; asked: string[] }> {
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, asked };
 }
 
-test('A-29: mix-up: an answer that names another issuer, or none where it should, is not used, and its error is not shown', async () => {
+test('A-29: mix-up: a callback with a wrong or missing issuer is refused, and its error is not shown', async () => {
   const other = 'https://login.example.com';
   const table: [supported: boolean | undefined, iss: string | undefined, isAccepted: boolean][] = [
     [true, 'own', true],
@@ -60,7 +60,7 @@ test('A-29: mix-up: an answer that names another issuer, or none where it should
   }
 });
 
-test('A-29, A-30: mix-up: an authorization server that does not name itself has a redirect URI of its own, and answers only there', async () => {
+test('A-29, A-30: mix-up: an authorization server without iss in callbacks gets a redirect URI of its own', async () => {
   const [honest, evil] = [await handmadeServer(), await handmadeServer()];
   for (const server of [honest, evil]) {
     server.metadata = { authorization_response_iss_parameter_supported: undefined };
@@ -91,7 +91,7 @@ test('A-29, A-30: mix-up: an authorization server that does not name itself has 
   expect(honest.askedFor('/token')[0]?.form['redirect_uri']).toBe(own);
 });
 
-test('A-24, A-30: with a document for the issuer too, and never for a client that was registered by hand', async () => {
+test('A-24, A-30: mix-up: a metadata document gets a redirect URI per issuer, and a configured client the common one', async () => {
   const server = await handmadeServer();
   server.metadata = {
     authorization_response_iss_parameter_supported: undefined,
@@ -114,7 +114,7 @@ test('A-24, A-30: with a document for the issuer too, and never for a client tha
   expect((await page({ clientMetadataUrl: 'https://example.com/me.json' })).get('redirect_uri')).toBe(callback);
 });
 
-test('A-30: replayed state: an answer is accepted once, and only with the state of a sign-in that waits', async () => {
+test('A-30: replayed state: a callback is accepted once, and only with the state of a pending sign-in', async () => {
   const server = await handmadeServer();
   const { accounts, clock } = testAccounts();
   const signIn = await accounts.signIn(at(server.url));
@@ -138,7 +138,7 @@ test('A-30: replayed state: an answer is accepted once, and only with the state 
   expect(await accounts.findSignIn(late.id)).toBeUndefined();
 });
 
-test('A-30: a person who was refused can follow the link again', async () => {
+test('A-30: a person whose sign-in was refused can use the link again', async () => {
   const server = await handmadeServer();
   const { accounts } = testAccounts();
   const signIn = await accounts.signIn(at(server.url));
@@ -152,7 +152,7 @@ test('A-30: a person who was refused can follow the link again', async () => {
   expect(await accounts.complete(await comeBack(accounts, signIn))).toEqual(signIn);
 });
 
-test('A-33: token passthrough: another server under the same name, or another principal, does not get the token', async () => {
+test('A-33: token passthrough: another server with the same name or another principal does not get the token', async () => {
   const [server, other] = [await handmadeServer(), await handmadeServer()];
   const { accounts } = testAccounts();
   await signedIn(accounts, at(server.url));
@@ -162,7 +162,7 @@ test('A-33: token passthrough: another server under the same name, or another pr
   expect(await accounts.tokens({ ...at(server.url), server: 'mail' }).current()).toBeUndefined();
 });
 
-test('A-33: credentials of the config go nowhere if it cannot be read which authorization server they are for', async () => {
+test('A-33: credentials in the config are not sent if their authorization server cannot be decrypted', async () => {
   const server = await handmadeServer();
   server.intervene = ({ path }) =>
     path === '/token' ? { body: { access_token: 'issued', token_type: 'Bearer' } } : undefined;
@@ -174,7 +174,7 @@ test('A-33: credentials of the config go nowhere if it cannot be read which auth
   await other.accounts.signIn(at(server.url, { ...auth, issuer: server.issuer }));
 });
 
-test('A-36: open redirect: people are sent to web pages only, and come back to the gateway only', async () => {
+test('A-36: open redirect: browsers are sent only to web pages and back to the gateway', async () => {
   const server = await handmadeServer();
   for (const endpoint of ['javascript:alert(1)', 'file:///etc/passwd', 'http://login.example.com/authorize', 'x', 5]) {
     server.metadata = { authorization_endpoint: endpoint };
@@ -190,7 +190,7 @@ test('A-36: open redirect: people are sent to web pages only, and come back to t
   expect(url.searchParams.get('audience')).toBe('a');
 });
 
-test('A-35: metadata SSRF: a server is followed to public addresses only, unless it is in a private network itself', async () => {
+test('A-35: metadata SSRF: metadata of a public server may lead to public addresses only', async () => {
   const outside = 'https://93.184.216.34/mcp';
   const inside = 'https://10.0.0.5/mcp';
   const notForServers = ['169.254.169.254', 'fe80::1', '0.0.0.0', '224.0.0.1', '::ffff:169.254.169.254'];
@@ -215,7 +215,7 @@ test('A-35: metadata SSRF: a server is followed to public addresses only, unless
   }
 });
 
-test('A-35: metadata SSRF: nothing is asked of an address that is not allowed, whatever it is called', async () => {
+test('A-35: metadata SSRF: no request goes to an address that is not allowed, under any name', async () => {
   const server = await handmadeServer();
   const hidden = await victim('::1');
   const { accounts } = testAccounts(undefined, { addServerAddresses: ['127.0.0.1'] });
@@ -235,7 +235,7 @@ test('A-35: metadata SSRF: nothing is asked of an address that is not allowed, w
   expect(hidden.asked).toEqual([]);
 });
 
-test('A-35: redirects lead nowhere else, and never with credentials', async () => {
+test('A-35: redirects are not followed, and credentials are not sent on', async () => {
   const server = await handmadeServer();
   const hidden = await victim('127.0.0.1');
   const { accounts } = testAccounts();
@@ -263,7 +263,7 @@ test('A-35: redirects lead nowhere else, and never with credentials', async () =
   await expect(accounts.signIn(at(server.url, undefined, 'eve'))).rejects.toThrow('not followed');
 });
 
-test('A-35: only https leaves the machine, and answers are limited in size and time', async () => {
+test('A-35: requests to other machines need https, and responses are limited in size and time', async () => {
   const server = await handmadeServer();
   const safeFetch = createSafeFetch({ mayReach: () => true });
   for (const url of ['http://login.example.com/', 'ftp://127.0.0.1/', 'file:///etc/passwd', 'https://u:p@127.0.0.1/'])
@@ -275,7 +275,7 @@ test('A-35: only https leaves the machine, and answers are limited in size and t
   await expect(hasty(`${server.issuer}/slow?secret=1`)).rejects.toThrow(/slow cannot be reached: no response in time/);
 });
 
-test('A-12: no token, code, secret or verifier is in the store in the clear, or in the log', async () => {
+test('A-12: the store and the log contain no token, code, secret or verifier as plain text', async () => {
   const server = await handmadeServer();
   server.metadata = { token_endpoint_auth_methods_supported: ['client_secret_post'] };
   const { accounts, store, logs, clock } = testAccounts();

@@ -13,7 +13,7 @@ async function reasonFor(account: AccountAt, challenge: AuthChallenge = UNAUTHOR
   return after.reason;
 }
 
-test('A-20: the metadata is looked for where the challenge says, then with the path of the server, then at the root', async () => {
+test('A-20: the resource metadata is read from the URL in the challenge, the path of the server, or the root', async () => {
   const server = await handmadeServer();
   const resourceMetadata = `${new URL(server.url).origin}/somewhere/else`;
   const described = { resource: server.url, authorization_servers: [server.issuer] };
@@ -29,7 +29,7 @@ test('A-20: the metadata is looked for where the challenge says, then with the p
   expect(paths(server).slice(0, 3)).toEqual(['/somewhere/else', `${WELL_KNOWN}/mcp`, WELL_KNOWN]);
 });
 
-test('A-21: the metadata of an issuer with a path is looked for in three places, in this order', async () => {
+test('A-21: the metadata of an issuer with a path is read from three URLs in order', async () => {
   const server = await handmadeServer({ path: '/tenant' });
   const places = [
     '/.well-known/oauth-authorization-server/tenant',
@@ -59,7 +59,7 @@ test('A-21: the metadata of an issuer with a path is looked for in three places,
   }
 });
 
-test('A-22: metadata of another issuer is refused, whatever differs', async () => {
+test('A-22: metadata of another issuer is refused, even if only slash or case differ', async () => {
   const server = await handmadeServer({ path: '/tenant' });
   for (const issuer of [`${server.issuer}/`, server.issuer.toUpperCase(), 'https://login.example.com', undefined]) {
     server.metadata = { issuer };
@@ -68,7 +68,7 @@ test('A-22: metadata of another issuer is refused, whatever differs', async () =
   expect(server.askedFor('/register')).toEqual([]);
 });
 
-test('A-22: the slash that a URL without a path is printed with is no difference', async () => {
+test('A-22: a trailing slash of an issuer without a path is ignored', async () => {
   const server = await handmadeServer();
   server.resourceMetadata = { authorization_servers: [`${server.issuer}/`] };
   const { accounts } = testAccounts();
@@ -77,7 +77,7 @@ test('A-22: the slash that a URL without a path is printed with is no difference
   await accounts.complete(await comeBack(accounts, signIn));
 });
 
-test('A-20, A-28: a server without resource metadata is its own authorization server, and tokens are still for it', async () => {
+test('A-20, A-28: a server without resource metadata is its own authorization server, and tokens name its resource', async () => {
   const server = await handmadeServer();
   server.withoutResourceMetadata = true;
   const { accounts } = testAccounts();
@@ -91,7 +91,7 @@ test('A-20, A-28: a server without resource metadata is its own authorization se
   expect((await accounts.authorizationUrl(atRoot.id)).searchParams.get('resource')).toBe(origin);
 });
 
-test('A-27: an authorization server that does not say that it supports PKCE is refused, unless the config allows it', async () => {
+test('A-27: an authorization server without PKCE support in its metadata is refused, unless the config allows it', async () => {
   const server = await handmadeServer();
   for (const methods of [undefined, [], ['plain']]) {
     server.metadata = { code_challenge_methods_supported: methods };
@@ -121,7 +121,7 @@ test('A-33, A-28: metadata of another resource is refused', async () => {
   expect(server.askedFor('/token')[0]?.form['resource']).toBe(`${origin}/`);
 });
 
-test('A-21: an authorization server that is out of order is not taken for one that is not there', async () => {
+test('A-21: an error of an authorization server does not count as missing metadata', async () => {
   const server = await handmadeServer();
   server.intervene = ({ path }) => (path.startsWith('/.well-known/') ? { status: 503 } : undefined);
   expect(await reasonFor(at(server.url))).toContain('status 503');
@@ -129,7 +129,7 @@ test('A-21: an authorization server that is out of order is not taken for one th
   expect(await reasonFor(at(server.url))).toContain('status 500');
 });
 
-test('A-23: a client of the config comes first, with each way to prove who it is', async () => {
+test('A-23: a client in the config is used first, with each authentication method', async () => {
   const server = await handmadeServer();
   const ways = {
     client_secret_basic: { authorization: expect.stringMatching(/^Basic /), secret: undefined },
@@ -154,7 +154,7 @@ test('A-23: a client of the config comes first, with each way to prove who it is
   }
 });
 
-test('A-24: where the gateway has a public address, it is known by its metadata document', async () => {
+test('A-24: with a public URL the client ID of the gateway is its metadata document', async () => {
   const server = await handmadeServer();
   server.metadata = { client_id_metadata_document_supported: true };
   const publicUrl = 'https://gateway.example.com';
@@ -169,7 +169,7 @@ test('A-24: where the gateway has a public address, it is known by its metadata 
   expect(server.askedFor('/register')).toHaveLength(1);
 });
 
-test('A-25: a registration that is refused is tried without scopes, and then the reason is told', async () => {
+test('A-25: a refused registration is repeated without scopes, and then fails with the reason', async () => {
   const server = await handmadeServer();
   server.resourceMetadata = { scopes_supported: ['read'] };
   const refusal = { error: 'invalid_client_metadata', error_description: 'no \u001b[31mscopes' };
@@ -183,7 +183,7 @@ test('A-25: a registration that is refused is tried without scopes, and then the
   expect(reason).not.toContain('\u001b');
 });
 
-test('A-23: without any way to register, people are told what to do', async () => {
+test('A-23: if registration is impossible, the error says what to configure', async () => {
   const server = await handmadeServer();
   server.metadata = { registration_endpoint: undefined };
   const reason = await reasonFor(at(server.url));
@@ -191,7 +191,7 @@ test('A-23: without any way to register, people are told what to do', async () =
   expect(reason).toContain('mcpServers.files.auth.clientId');
 });
 
-test('A-26: registrations belong to one issuer, and are used by all principals', async () => {
+test('A-26: a client registration belongs to one issuer, and all principals use it', async () => {
   const [one, two] = [await handmadeServer(), await handmadeServer()];
   const { accounts } = testAccounts();
   await signedIn(accounts, at(one.url));
@@ -211,7 +211,7 @@ test('A-26: registrations belong to one issuer, and are used by all principals',
   expect(two.valid).toContain(await moved.tokens(at(one.url)).current());
 });
 
-test('A-26: a client of the config is used with one authorization server only', async () => {
+test('A-26: a client in the config is used with one authorization server only', async () => {
   const [one, two] = [await handmadeServer(), await handmadeServer()];
   const account = at(one.url, { clientId: 'known', clientSecret: 'the-secret' });
   const { accounts } = testAccounts();
@@ -228,7 +228,7 @@ test('A-26: a client of the config is used with one authorization server only', 
   expect(JSON.stringify(two.asked)).not.toContain('the-secret');
 });
 
-test('A-31: scopes are those of the challenge, else those of the server, else none', async () => {
+test('A-31: the scopes are those of the challenge, else those of the server, else none', async () => {
   const server = await handmadeServer();
   const scopes = async (challenge: AuthChallenge, wanted?: string[]): Promise<readonly string[]> =>
     (await testAccounts().accounts.signIn(at(server.url, wanted && { scopes: wanted }), challenge)).scopes;
@@ -240,7 +240,7 @@ test('A-31: scopes are those of the challenge, else those of the server, else no
   expect(await scopes({ status: 401, scope: 'admin' }, ['read'])).toEqual(['read', 'admin']);
 });
 
-test('A-34: a refresh token is asked for where the authorization server has a scope for it', async () => {
+test('A-34: offline_access is requested if the authorization server supports it', async () => {
   const server = await handmadeServer();
   server.metadata = { scopes_supported: ['read', 'offline_access'] };
   server.resourceMetadata = { scopes_supported: ['read'] };

@@ -19,7 +19,7 @@ async function folder(): Promise<string> {
   return path;
 }
 
-test('A-12: what is sealed can be opened with its key, for its place, and unchanged only', () => {
+test('A-12: a sealed text opens only unchanged, with its key and for its place', () => {
   const [one, two] = [randomBytes(32), randomBytes(32)];
   const sealed = createSealer([one]).seal('text with ünicode', 'tokens/a');
   expect(sealed).not.toContain('text');
@@ -41,7 +41,7 @@ test('A-12: what is sealed can be opened with its key, for its place, and unchan
   expect(createSealer([one]).seal('text with ünicode', 'tokens/a')).not.toBe(sealed);
 });
 
-test('A-12: keys are rotated: the first one encrypts, all decrypt, and a refresh encrypts anew', async () => {
+test('A-12: keys can be rotated: the first key encrypts, all keys decrypt, and a refresh encrypts with the first', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const [oldKey, newKey] = [KEY, randomBytes(32).toString('base64')];
@@ -56,7 +56,7 @@ test('A-12: keys are rotated: the first one encrypts, all decrypt, and a refresh
   expect(await onlyNew.accounts.tokens(account).current()).toBe(renewed);
 });
 
-test('A-12: a record that no key opens counts as absent, is reported once, and is overwritten', async () => {
+test('A-12: a record that no key decrypts counts as absent, is reported once, and is overwritten', async () => {
   const server = await handmadeServer();
   const database = new MemoryDatabase();
   const account = at(server.url);
@@ -70,7 +70,7 @@ test('A-12: a record that no key opens counts as absent, is reported once, and i
   expect(server.valid).toContain(await signedIn(other.accounts, account));
 });
 
-test('A-12: without a key in the config there is a file beside the store that only its owner can read', async () => {
+test('A-12: without a key in the config, a key file that only its owner can read is created beside the store', async () => {
   const store = join(await folder(), 'meanwhile.db');
   const [key] = await loadKeys({ store }, silent);
   expect(key).toHaveLength(32);
@@ -86,7 +86,7 @@ test('A-12: without a key in the config there is a file beside the store that on
   expect(logs.join('')).toContain('chmod 600');
 });
 
-test('A-12: keys come from a file of the config, one a line, and mistakes are told without the key', async () => {
+test('A-12: keys can come from a file with one key per line, and errors do not show keys', async () => {
   const file = join(await folder(), 'keys');
   const keys = [randomBytes(32), randomBytes(32)];
   await writeFile(file, `# newest first\n${keys[0]?.toString('base64')}\n\n${keys[1]?.toString('hex')}\n`);
@@ -100,7 +100,7 @@ test('A-12: keys come from a file of the config, one a line, and mistakes are to
   await expect(loadKeys({ encryptionKeyFile: `${file}x`, store: ':memory:' }, silent)).rejects.toThrow('ENOENT');
 });
 
-test('A-12: on PostgreSQL nobody signs in without a key in the config, and no client is registered in vain', async () => {
+test('A-12: on PostgreSQL sign-ins are refused without a key in the config, before a client is registered', async () => {
   const server = await handmadeServer();
   const { accounts } = testAccounts(undefined, { keys: { store: 'postgres://host/db' } });
   for (let attempt = 0; attempt < 2; attempt += 1) {

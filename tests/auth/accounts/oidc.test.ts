@@ -65,7 +65,7 @@ test('A-21, A-25, A-27, A-28, A-29, A-34: a person signs in at a real authorizat
   expect(decodeJwt(await signIn(one.accounts, at(url, undefined, 'bob'))).client_id).toBe(decodeJwt(token).client_id);
 });
 
-test('A-S: tokens that were restored from an old copy of the store end in a new sign-in, and that works', async () => {
+test('A-S: tokens restored from an old copy of the store lead to a new sign-in, which works', async () => {
   const { issuer } = await startAuthorizationServer('jwt', {});
   const account = at(await resourceOf(issuer));
   const { accounts, clock, database } = testAccounts();
@@ -83,7 +83,7 @@ test('A-S: tokens that were restored from an old copy of the store end in a new 
   expect(await again.accounts.tokens(account).current()).toEqual(expect.any(String));
 });
 
-test('A-S: after a sign-out, the authorization server accepts the refresh token no more', async () => {
+test('A-S: after a sign-out the authorization server refuses the refresh token', async () => {
   const { issuer } = await startAuthorizationServer('opaque', {});
   const account = at(await resourceOf(issuer));
   const { accounts, clock, database, logs } = testAccounts();
@@ -96,7 +96,7 @@ test('A-S: after a sign-out, the authorization server accepts the refresh token 
   signInOf(await accounts.tokens(account).refused(token, UNAUTHORIZED));
 });
 
-test('A-S: client credentials at a real authorization server', async () => {
+test('A-S: client credentials work with a real authorization server', async () => {
   const { issuer, client } = await startAuthorizationServer('jwt');
   const url = await resourceOf(issuer);
   const auth = { grant: 'client_credentials', clientId: client.id, clientSecret: client.secret } as const;

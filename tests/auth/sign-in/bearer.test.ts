@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 120_000);
 
 describe.each(['http', 'stdio'] as const)('over %s', (transport) => {
-  test('A-Q, A-20, A-28: the sign-in is a question, and afterwards the call goes on by itself', async () => {
+  test('A-Q, A-20, A-28: the sign-in is a question, and the call continues after it', async () => {
     const { issuer } = await startAuthorizationServer('jwt', {});
     const server = await bearerServer(issuer);
     const servers = { files: { url: server.url } };
@@ -37,7 +37,7 @@ describe.each(['http', 'stdio'] as const)('over %s', (transport) => {
   });
 });
 
-test('A-Q, A-32: a server that expects another audience makes the person sign in once, and the call says what is wrong', async () => {
+test('A-Q, A-32: a server with another audience causes one sign-in, and then the call fails with the reason', async () => {
   const { issuer } = await startAuthorizationServer('jwt', {});
   const server = await bearerServer(issuer, { audience: 'https://another.example.com/mcp' });
   const gateway = await httpGateway({ files: { url: server.url } });
@@ -56,7 +56,7 @@ test('A-Q, A-32: a server that expects another audience makes the person sign in
   expect(server.admitted).toEqual([]);
 });
 
-test('A-22: a server that names its authorization server wrongly sends nobody there', async () => {
+test('A-22: a wrong issuer in the metadata of a server leads to no sign-in', async () => {
   const { issuer } = await startAuthorizationServer('jwt', {});
   const named = issuer.replace('127.0.0.1', 'localhost');
   const server = await bearerServer(issuer, { named });

@@ -12,7 +12,7 @@ const SCRIPT = fileURLToPath(new URL('browser-command.mjs', import.meta.url));
 const SHARED = { grant: 'authorization_code', shared: true } as const;
 const BROWSER = `'${process.execPath}' '${SCRIPT}' %s`;
 
-test('A-Q: login signs in at a running gateway, whoami shows the account, and logout ends it', async () => {
+test('A-Q: login signs in at a running gateway, whoami shows the account, and logout removes it', async () => {
   const server = await protectedServer();
   const gateway = await httpGateway({ files: { url: server.url } });
   const at = ['--url', new URL(gateway.url).origin, '--token', gateway.console.key];
@@ -31,7 +31,7 @@ test('A-Q: login signs in at a running gateway, whoami shows the account, and lo
   expect(server.authorization.revoked).toHaveLength(1);
 });
 
-test('A-Q, A-36: without a gateway, login uses the store, and commands that use the server have the token', async () => {
+test('A-Q, A-36: without a gateway, login uses the store, and commands with the server use the token', async () => {
   const server = await protectedServer();
   const store = join(await temporaryFolder(), 'store.db');
   const config = ['--config', await configFile({ files: { url: server.url } }, { store })];
@@ -47,7 +47,7 @@ test('A-Q, A-36: without a gateway, login uses the store, and commands that use 
   expect((await runCommand(['whoami', ...config])).stdout).toContain('renewed automatically');
 });
 
-test('A-S, A-Q: everybody sees an account that all share, and an operator signs out of it', async () => {
+test('A-S, A-Q: all principals see a shared account, and an operator can sign out of it', async () => {
   const server = await protectedServer();
   const tokens = { ann: 'token-of-ann-0123456789', bob: 'token-of-bob-0123456789' };
   const servers = { files: { url: server.url, auth: SHARED } };
@@ -70,7 +70,7 @@ test('A-S, A-Q: everybody sees an account that all share, and an operator signs 
   expect((await runCommand(['logout', 'files', ...as(tokens.ann)])).stdout).toContain('You were not signed in');
 });
 
-test('A-S, A-36: without a gateway, logout ends an account that all share', async () => {
+test('A-S, A-36: without a gateway, logout removes a shared account', async () => {
   const server = await protectedServer();
   const store = join(await temporaryFolder(), 'store.db');
   const config = ['--config', await configFile({ files: { url: server.url, auth: SHARED } }, { store })];
@@ -80,7 +80,7 @@ test('A-S, A-36: without a gateway, logout ends an account that all share', asyn
   expect(server.authorization.revoked).toHaveLength(1);
 });
 
-test('A-Q: without a gateway, login does not sign in the wrong person where each has an account', async () => {
+test('A-Q: without a gateway, login refuses servers where each principal has an account', async () => {
   const server = await protectedServer();
   const store = join(await temporaryFolder(), 'store.db');
   const auth = { tokens: { ann: 'token-of-ann-0123456789' } };
@@ -95,7 +95,7 @@ test('A-Q: without a gateway, login does not sign in the wrong person where each
   expect(shared).toMatchObject({ code: 0, stdout: expect.stringContaining('Signed in to team') as string });
 });
 
-test('A-Q: mistakes are told with what to do', async () => {
+test('A-Q: mistakes in the command are reported with a fix', async () => {
   const config = ['--config', await configFile({ local: { command: 'x' } }, { store: ':memory:' })];
   expect(await runCommand(['login', ...config])).toMatchObject({ code: 2 });
   const command = await runCommand(['login', 'local', ...config]);
@@ -104,7 +104,7 @@ test('A-Q: mistakes are told with what to do', async () => {
   expect(unknown.stderr).toContain("'files' is not in the config file");
 });
 
-test('A-20: doctor says why nobody can sign in', async () => {
+test('A-20: doctor says why a sign-in is impossible', async () => {
   const server = await protectedServer();
   server.authorization.metadata = { code_challenge_methods_supported: undefined };
   const config = ['--config', await configFile({ files: { url: server.url } }, { store: ':memory:' })];

@@ -28,7 +28,7 @@ async function play(
 const textIn = (result: Json): unknown => (result['content'] as { text: string }[])[0]?.text;
 
 describe.each(['v1', 'v2'] as const)('a server of SDK %s', (sdk) => {
-  test('A-Q, A-20: a call at the hub waits as a task; the link leads to the sign-in, and the call goes on by itself', async () => {
+  test('A-Q, A-20: a call at the hub becomes a task, its link leads to the sign-in, and the call continues after it', async () => {
     const [gateway, server] = await play(sdk);
     const hub = await hubOverHttp(gateway.url, 'v2');
     const reply = await hub.call('execute_tool', { server: 'files', tool: 'echo', args: { text: 'hello' } });
@@ -51,8 +51,8 @@ describe.each(['v1', 'v2'] as const)('a server of SDK %s', (sdk) => {
   });
 });
 
-describe('one server as it is', () => {
-  test('A-Q: a client with sessions is asked on its call, hears that the sign-in is done, and gets the result', async () => {
+describe('a direct endpoint', () => {
+  test('A-Q: a legacy client gets the question on the call, a notification after the sign-in, and the result', async () => {
     const [gateway] = await play();
     const client = await LegacyWire.open(direct(gateway), { capabilities: WITH_LINKS });
     const standing = await client.listen();
@@ -73,7 +73,7 @@ describe('one server as it is', () => {
     expect((await client.request('tools/list'))['tools']).not.toEqual([]);
   });
 
-  test('A-Q: a client without sessions gets the link in place of the result, and the result when it repeats the call', async () => {
+  test('A-Q: a modern client gets the link instead of the result, and the result when it repeats the call', async () => {
     const [gateway] = await play();
     const client = new ModernWire(direct(gateway), { capabilities: WITH_LINKS });
     const error = await client.error('tools/list');
@@ -87,7 +87,7 @@ describe('one server as it is', () => {
     expect(textIn(await again)).toContain('hello');
   });
 
-  test('A-Q: a call of a client that cannot open pages waits; the hub and the console of the same person show the link', async () => {
+  test('A-Q: a call of a client without URL elicitation waits, and the hub and the console show the link', async () => {
     const [gateway] = await play();
     const client = await LegacyWire.open(direct(gateway), { capabilities: {} });
     const calling = client.call('echo', { text: 'hello' });
@@ -98,7 +98,7 @@ describe('one server as it is', () => {
     expect(textIn(await calling)).toContain('hello');
   });
 
-  test('A-Q: to decline fails the call, and says so', async () => {
+  test('A-Q: declining the sign-in fails the call with that reason', async () => {
     const [gateway, server] = await play();
     const client = await LegacyWire.open(direct(gateway), { capabilities: WITH_LINKS });
     const stream = await client.callStream('echo', { text: 'hello' });
@@ -109,8 +109,8 @@ describe('one server as it is', () => {
   });
 });
 
-describe('several servers as one', () => {
-  test('A-Q: the lists of other servers do not wait, and say what is missing; afterwards the client hears of the tools', async () => {
+describe('the endpoint of all servers', () => {
+  test('A-Q: lists of other servers do not wait and name the missing server, and list_changed follows the sign-in', async () => {
     const server = await protectedServer();
     const open = owned(await startV2Http());
     const gateway = await httpGateway({ files: { url: server.url }, open: { url: open.url } });
@@ -143,7 +143,7 @@ describe('tokens', () => {
     return [gateway, server, hub];
   }
 
-  test('A-32: a tool that needs more scopes asks for those that were granted and the new one', async () => {
+  test('A-32: a tool that needs more scopes requests the granted scopes and the new one', async () => {
     const [, server, hub] = await signedIn();
     server.needs['echo'] = 'write';
     const reply = await hub.call('execute_tool', { server: 'files', tool: 'echo', args: { text: 'more' } });
@@ -153,7 +153,7 @@ describe('tokens', () => {
     expect(textIn(result.raw)).toContain('more');
   });
 
-  test('A-S: ten calls at once with an expired token make one refresh, and so do ten that the server refuses', async () => {
+  test('A-S: ten concurrent calls make one refresh, if the token has expired and if the server refuses it', async () => {
     const clock = new JumpingClock();
     const [, server, hub] = await signedIn({}, clock);
     const { authorization } = server;
@@ -178,14 +178,14 @@ describe('tokens', () => {
     expect(refreshes()).toBe(2);
   });
 
-  test('A-12, A-33: no token is logged, and the token goes to its server alone', async () => {
+  test('A-12, A-33: tokens are not logged', async () => {
     const [gateway, server] = await signedIn();
     const [token = ''] = [...server.authorization.valid];
     expect(token).not.toBe('');
     expect(JSON.stringify(gateway.logs)).not.toContain(token);
   });
 
-  test('A-S: a header of the config is sent as it is, and nobody is asked to sign in', async () => {
+  test('A-S: a configured Authorization header is sent unchanged, without a sign-in', async () => {
     const server = await protectedServer();
     const gateway = await httpGateway({ files: { url: server.url, headers: { Authorization: 'Bearer mine' } } });
     const hub = await hubOverHttp(gateway.url, 'v2');
@@ -198,7 +198,7 @@ describe('tokens', () => {
 });
 
 describe('servers that are removed', () => {
-  test('A-S: a client that removes its server leaves no tokens at the gateway, and they are revoked', async () => {
+  test('A-S: removing a server deletes its tokens at the gateway and revokes them', async () => {
     const server = await protectedServer();
     const gateway = await httpGateway({});
     const hub = await hubOverHttp(gateway.url, 'v2');
@@ -212,7 +212,7 @@ describe('servers that are removed', () => {
     await expect.poll(() => server.authorization.revoked).toEqual([expect.stringMatching(/^rt-/)]);
   });
 
-  test('A-S: another address under the same name counts as a removal of the first one', async () => {
+  test('A-S: adding another URL under the same name deletes and revokes the tokens of the first one', async () => {
     const server = await protectedServer();
     const open = owned(await startV2Http());
     const gateway = await httpGateway({});
@@ -227,7 +227,7 @@ describe('servers that are removed', () => {
 });
 
 describe('restarts', () => {
-  test('A-Q: a gateway that was started again goes on with the call, with the link of before as well', async () => {
+  test('A-Q: a restarted gateway continues the call, and the earlier link still works', async () => {
     const server = await protectedServer();
     const store = join(await temporaryFolder(), 'store.db');
     const first = await httpGateway({ files: { url: server.url } }, { store });
@@ -247,7 +247,7 @@ describe('restarts', () => {
 });
 
 describe('several people', () => {
-  test('A-Q, A-13: only the person whose call waits can sign in, and others do not use the account', async () => {
+  test('A-Q, A-13: only the principal of the call can sign in, and others cannot use the account', async () => {
     const tokens = { ann: 'token-of-ann-0123456789', bob: 'token-of-bob-0123456789' };
     const [gateway, server] = await play('v2', { auth: { tokens } });
     const as = async (token: string) => hubOverHttp(gateway.url, 'v2', { authorization: `Bearer ${token}` });
@@ -270,8 +270,8 @@ describe('several people', () => {
   });
 });
 
-describe('on standard input', () => {
-  test('A-Q: the link leads to a local port that is open while the sign-in waits', async () => {
+describe('stdio', () => {
+  test('A-Q: the link leads to a local port that is open while the sign-in is pending', async () => {
     const server = await protectedServer();
     const hub = await hubOverStdio({ files: { url: server.url } }, {}, 'v2');
     const reply = await hub.call('execute_tool', { server: 'files', tool: 'echo', args: { text: 'hello' } });
