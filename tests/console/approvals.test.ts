@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => stage.close());
 
-test('G-1, G-2: an approval shows its arguments, and is allowed once, always or denied with a button', async () => {
+test('G-1, G-2: an approval shows its arguments and has buttons to allow once, always or deny', async () => {
   const rules = [{ tool: 'order', then: 'ask', message: 'Orders cost money.', remember: true }];
   const { gateway, hub } = await stage.scene({ rules });
   const page = await stage.signedIn(gateway);

@@ -35,7 +35,7 @@ const rows = async (page: Page): Promise<number> => page.locator('a.row').count(
 const asked = async (page: Page, part: string): Promise<number> =>
   page.evaluate(`performance.getEntriesByType('resource').filter(({ name }) => name.includes('${part}')).length`);
 
-test('W-2: of 10,000 open questions some are read, all are counted, and each is found', async () => {
+test('W-2: with 10,000 open questions the page loads a part, counts all, and finds each', async () => {
   const { gateway } = await stage.scene();
   await write(gateway, many(10_000, openQuestion));
   const page = await stage.signedIn(gateway);
@@ -64,7 +64,7 @@ test('W-2: of 10,000 open questions some are read, all are counted, and each is 
   expect(stage.troubles).toEqual([]);
 }, 60_000);
 
-test('W-2: the inbox is filtered, and counts what is open', async () => {
+test('W-2: the inbox can be filtered and counts open questions', async () => {
   const scene = await stage.scene();
   for (const what of ['the invoice', 'the flight']) await call(scene, 'approve', { what });
   await write(
@@ -103,7 +103,7 @@ test('W-2: the inbox is filtered, and counts what is open', async () => {
   await stage.answersAre([{ content: { ok: true } }]);
 });
 
-test('W-2: the inbox opens the oldest question, also if a newer one arrives before the list is read', async () => {
+test('W-2: the inbox opens the oldest question, even if a newer one arrives before the list', async () => {
   const scene = await stage.scene();
   await call(scene, 'approve', { what: 'one' });
   const { page } = await stage.window();
@@ -126,7 +126,7 @@ test('W-2: the inbox opens the oldest question, also if a newer one arrives befo
   await page.getByRole('article').getByText('Approve one?').waitFor();
 });
 
-test('W-3: 1,000 running tasks are listed, followed and filtered', async () => {
+test('W-3: 1,000 running tasks are listed, updated and filtered', async () => {
   const { gateway } = await stage.scene();
   await write(gateway, many(1000, runningTask));
   const page = await stage.signedIn(gateway, '/work');
@@ -147,7 +147,7 @@ test('W-3: 1,000 running tasks are listed, followed and filtered', async () => {
   expect(stage.troubles).toEqual([]);
 }, 60_000);
 
-test('W-3, W-5: a result of 10 MB is offered as a file, and does not fill the page', async () => {
+test('W-3, W-5: a result of 10 MB is offered as a download, and not shown on the page', async () => {
   const { gateway } = await stage.scene();
   const page = await stage.signedIn(gateway, '/s/office?tool=huge');
   await page.getByRole('button', { name: 'Connect and list tools' }).click();
@@ -184,7 +184,7 @@ test('W-3: a result of 10 MB in the history is shown in part', async () => {
   await page.getByRole('link', { name: /approve/ }).waitFor();
 }, 40_000);
 
-test('W-4: the timeline shows the work, the waits and the end of a call', async () => {
+test('W-4: the timeline shows the work, the waiting time and the end of a call', async () => {
   const clock = new JumpingClock();
   const patient = { tasks: { ttlMs: HOUR, maxTtlMs: HOUR, keepMs: HOUR }, questions: { timeoutMs: HOUR } };
   const gateway = await httpGateway({ office: { url: stage.office.url } }, patient, clock);
@@ -224,7 +224,7 @@ test('W-4: the timeline shows the work, the waits and the end of a call', async 
   expect(row).toMatch(/officeprepareCompleted7 m .*7 m /);
 }, 40_000);
 
-test('W-2: a question that no form can express begins as JSON, with the same checks', async () => {
+test('W-2: a question beyond the form begins as JSON, with the same validation', async () => {
   const scene = await stage.scene();
   await call(scene, 'wide');
   const page = await stage.signedIn(scene.gateway);
@@ -239,7 +239,7 @@ test('W-2: a question that no form can express begins as JSON, with the same che
   await stage.answersAre([{ content: { place: { city: 'Ulm' }, nights: 2 } }]);
 });
 
-test('W-6: a page that was asleep for longer than the history reaches reads everything again', async () => {
+test('W-6: a page that reconnects after the history has expired reads everything again', async () => {
   const scene = await stage.scene();
   const { gateway } = scene;
   const proxy = owned(await TcpProxy.start(Number(new URL(gateway.url).port)));
@@ -280,7 +280,7 @@ test('W-6: a page that was asleep for longer than the history reaches reads ever
   await page.getByRole('button', { name: 'Running 1' }).waitFor();
 }, 40_000);
 
-test('W-7: a page that was asleep for longer than the sign-in lasts says so, and goes on after the next one', async () => {
+test('W-7: a page whose sign-in has expired says so, and continues after the next sign-in', async () => {
   const clock = new JumpingClock();
   const gateway = await httpGateway({ office: { url: stage.office.url } }, {}, clock);
   const page = await stage.signedIn(gateway, '/work');
@@ -295,7 +295,7 @@ test('W-7: a page that was asleep for longer than the sign-in lasts says so, and
 
 const PEOPLE = { auth: { tokens: { ada: ADA, ben: BEN }, operators: [] } };
 
-test('W-7: a list that is on its way when another person signs in does not reach that person', async () => {
+test('W-7: a list requested before another person signs in is not shown to that person', async () => {
   const scene = await stage.scene(PEOPLE, ADA);
   await call(scene, 'approve', { what: 'what only Ada sees' });
   const page = await stage.signedIn(scene.gateway, '/inbox', ADA);
@@ -321,7 +321,7 @@ test('W-7: a list that is on its way when another person signs in does not reach
   expect(await rows(page)).toBe(0);
 });
 
-test('W-7: a window follows the person who signs in in another one', async () => {
+test('W-7: a window switches to the person who signs in in another window', async () => {
   const scene = await stage.scene(PEOPLE, ADA);
   await call(scene, 'approve', { what: 'what only Ada sees' });
   const { context, page } = await stage.window();
@@ -341,7 +341,7 @@ test('W-7: a window follows the person who signs in in another one', async () =>
   await page.getByText('No open questions').waitFor();
 });
 
-test('W-8: a person who finds nothing starts the demo, answers it, and removes it', async () => {
+test('W-8: a person without servers starts the demo, answers its question, and removes it', async () => {
   const demo = await stage.withDemo();
   const page = await stage.signedIn(demo);
   await page.getByRole('button', { name: 'Start the demo' }).click();

@@ -72,7 +72,7 @@ test('W-2: a form with every type of field is filled in and sent', async () => {
   expect(stage.troubles).toEqual([]);
 });
 
-test('W-2: an answer that does not fit is refused with a message at the field, and nothing is sent', async () => {
+test('W-2: an invalid answer gets a message at the field, and is not sent', async () => {
   const scene = await stage.scene();
   await call(scene, 'order');
   const page = await stage.signedIn(scene.gateway);
@@ -99,7 +99,7 @@ test('W-2: an answer that does not fit is refused with a message at the field, a
   expect(stage.office.answers).toEqual([]);
 });
 
-test('W-2: what only the gateway refuses is shown at the field, too', async () => {
+test('W-2: a mistake that only the gateway finds is shown at the field, too', async () => {
   const scene = await stage.scene();
   await call(scene, 'order');
   const page = await stage.signedIn(scene.gateway);
@@ -118,7 +118,7 @@ test('W-2: what only the gateway refuses is shown at the field, too', async () =
   expect(stage.office.answers).toEqual([]);
 });
 
-test('W-2: content is edited as JSON with the same checks, and becomes a form again', async () => {
+test('W-2: content can be edited as JSON with the same validation, and shown as a form again', async () => {
   const scene = await stage.scene();
   await call(scene, 'order');
   const page = await stage.signedIn(scene.gateway);
@@ -137,7 +137,7 @@ test('W-2: content is edited as JSON with the same checks, and becomes a form ag
   await stage.answersAre([{ content: { name: 'Ada', count: 3, extras: ['bow'] } }]);
 });
 
-test('W-2: a question that is too large for lists is read whole, and answered', async () => {
+test('W-2: a question that is too large for lists is loaded in full and answered', async () => {
   const scene = await stage.scene();
   await call(scene, 'approve', { what: 'x'.repeat(70_000) });
   const page = await stage.signedIn(scene.gateway);
@@ -146,7 +146,7 @@ test('W-2: a question that is too large for lists is read whole, and answered', 
   await stage.answersAre([{ content: { ok: true } }]);
 });
 
-test('W-2: questions are declined and dismissed', async () => {
+test('W-2: questions can be declined and dismissed', async () => {
   const scene = await stage.scene();
   await call(scene, 'approve', { what: 'the first' });
   await call(scene, 'approve', { what: 'the second' });
@@ -181,7 +181,7 @@ test('W-2: a sampling request is shown with its messages, and answered', async (
   await stage.answersAre([{ kind: 'sampling', result: { role: 'assistant', model: 'some-model', content } }]);
 });
 
-test('W-2, W-7: an address is opened only after the person has seen its host and agreed', async () => {
+test('W-2, W-7: a URL is opened only after the person has seen its host and agreed', async () => {
   const scene = await stage.scene();
   await call(scene, 'visit');
   const { context, page } = await stage.window();
@@ -203,7 +203,7 @@ test('W-2, W-7: an address is opened only after the person has seen its host and
   await stage.answersAre([{ action: 'accept' }]);
 });
 
-test('W-2, W-6: the first answer wins, and the other window shows who answered', async () => {
+test('W-2, W-6: the first answer wins, and another window shows who answered', async () => {
   const scene = await stage.scene(OPERATORS, ADA);
   await call(scene, 'approve');
   const [ada, ben] = await Promise.all([
@@ -218,7 +218,7 @@ test('W-2, W-6: the first answer wins, and the other window shows who answered',
   await stage.answersAre([{ content: { ok: true } }]);
 });
 
-test('W-2: an answer that comes too late says who was first', async () => {
+test('W-2: a late answer gets a message that names the first answerer', async () => {
   const scene = await stage.scene(OPERATORS, ADA);
   await call(scene, 'approve');
   const ben = await stage.signedIn(scene.gateway, '/inbox', BEN);
@@ -238,7 +238,7 @@ test('W-2: an answer that comes too late says who was first', async () => {
   await stage.answersAre([{ content: { ok: true } }]);
 });
 
-test('W-6: a page under which the gateway is killed says so, keeps what was typed, and goes on', async () => {
+test('W-6: a page whose gateway is killed says so, keeps the input, and continues after the restart', async () => {
   const port = portToReturnTo();
   const first = await startKillable(stage.office.url, port);
   await call(first, 'order');
@@ -270,7 +270,7 @@ test('W-6: a page under which the gateway is killed says so, keeps what was type
   await page.getByText('Approve the rest?').first().waitFor();
 }, 40_000);
 
-test('W-6: windows in the background leave the connections of the browser to others', async () => {
+test('W-6: windows in the background release their connections for other windows', async () => {
   const scene = await stage.scene();
   const { context, page } = await stage.window();
   const open = async (window: Page): Promise<void> => {
@@ -295,7 +295,7 @@ test('W-6: windows in the background leave the connections of the browser to oth
   await page.getByText('Approve it?').first().waitFor();
 });
 
-test('W-7: nothing that a server sends becomes markup, wherever it is shown', async () => {
+test('W-7: data of a server never becomes markup on any page', async () => {
   const scene = await stage.scene();
   await call(scene, EVIL_NAME);
   const page = await stage.signedIn(scene.gateway);
@@ -330,7 +330,7 @@ test('W-7: nothing that a server sends becomes markup, wherever it is shown', as
   expect(stage.troubles).toEqual([]);
 });
 
-test('W-3, W-5: a tool is tried with a form made from its schema, and its result is shown', async () => {
+test('W-3, W-5: a tool can be tried with a form from its schema, and its result is shown', async () => {
   const scene = await stage.scene();
   const page = await stage.signedIn(scene.gateway, '/s/office');
   await page.getByRole('button', { name: 'Connect and list tools' }).click();
@@ -355,7 +355,7 @@ test('W-3, W-5: a tool is tried with a form made from its schema, and its result
   await page.getByText('Picked {"a":12345678901234567').waitFor();
 });
 
-test('W-5: the questions of a tool that is tried appear on the same page', async () => {
+test('W-5: a question of a tried tool appears on the same page', async () => {
   const scene = await stage.scene();
   const page = await stage.signedIn(scene.gateway, '/s/office');
   await page.getByRole('button', { name: 'Connect and list tools' }).click();
@@ -367,7 +367,7 @@ test('W-5: the questions of a tool that is tried appear on the same page', async
   expect(page.url()).toContain('#/s/office?tool=approve');
 });
 
-test('W-3: a call is followed live and cancelled', async () => {
+test('W-3: a call can be followed live and cancelled', async () => {
   const scene = await stage.scene();
   await call(scene, 'approve');
   const page = await stage.signedIn(scene.gateway, '/work');
@@ -380,7 +380,7 @@ test('W-3: a call is followed live and cancelled', async () => {
   await page.getByText('No matching calls').waitFor();
 });
 
-test('W-8: everything is done by keyboard alone', async () => {
+test('W-8: the console can be used with the keyboard alone', async () => {
   const scene = await stage.scene();
   for (const what of ['one', 'two', 'three']) await call(scene, 'approve', { what });
   const page = await stage.signedIn(scene.gateway);
@@ -421,7 +421,7 @@ test('W-8: everything is done by keyboard alone', async () => {
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
 });
 
-test('W-7: the next person sees and finds nothing of the one before', async () => {
+test('W-7: the next person sees no data and no input of the person before', async () => {
   const scene = await stage.scene({ auth: { ...OPERATORS.auth, operators: [] } }, ADA);
   await call(scene, 'order');
   const page = await stage.signedIn(scene.gateway, '/inbox', ADA);
@@ -435,7 +435,7 @@ test('W-7: the next person sees and finds nothing of the one before', async () =
   await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
 });
 
-test('W-7, A-Q: a link with a token signs nobody in: neither a visitor, nor somebody else in place of the person', async () => {
+test('W-7, A-Q: a link with a token signs in neither a visitor nor another person', async () => {
   const scene = await stage.scene({ auth: { ...OPERATORS.auth, operators: [] } }, ADA);
   const link = `${scene.gateway.console.url}#key=${ADA}&to=/oauth/start/x1`;
   const { page: visitor } = await stage.window();
@@ -449,7 +449,7 @@ test('W-7, A-Q: a link with a token signs nobody in: neither a visitor, nor some
   expect(ben.url()).not.toContain(ADA);
 });
 
-test('W-7: a page that cannot sign out says so, and stays live', async () => {
+test('W-7: a page whose sign-out fails says so and stays live', async () => {
   const scene = await stage.scene();
   const page = await stage.signedIn(scene.gateway);
   await page.evaluate(`
@@ -461,7 +461,7 @@ test('W-7: a page that cannot sign out says so, and stays live', async () => {
   await page.getByText('Approve it?').first().waitFor();
 });
 
-test('W-7: without a key there is only a page to sign in, and the key leaves the address at once', async () => {
+test('W-7: without a key there is only the sign-in page, and the key is removed from the URL at once', async () => {
   const { gateway } = await stage.scene();
   const { page } = await stage.window();
   await page.goto(`${gateway.console.url}#/work`);
@@ -496,7 +496,7 @@ test.each([
     rules: { rules: { 'color-contrast': { enabled: false } } },
   },
 ])(
-  'W-8: axe-core finds nothing on any page ($where)',
+  'W-8: axe-core finds no violations on any page ($where)',
   async ({ colorScheme, viewport, rules }) => {
     const scene = await stage.scene({ audit: true });
     const page = await stage.signedIn(scene.gateway, '/inbox', undefined, { colorScheme, viewport });
@@ -533,7 +533,7 @@ test.each([
   60_000,
 );
 
-test('G-5: the audit page lists what happened, follows it live, and filters it', async () => {
+test('G-5: the audit page lists lines, follows them live, and filters them', async () => {
   const scene = await stage.scene({ audit: true });
   const page = await stage.signedIn(scene.gateway);
   await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
@@ -560,14 +560,14 @@ test('G-5: the audit page lists what happened, follows it live, and filters it',
   expect(stage.troubles).toEqual([]);
 });
 
-test('G-5: without an audit record there is no page for it', async () => {
+test('G-5: without an audit record there is no audit page', async () => {
   const scene = await stage.scene();
   const page = await stage.signedIn(scene.gateway, '/audit');
   await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
 });
 
-test('W-9: the pictures of the documentation are those of a real gateway', async () => {
+test('W-9: the screenshots for the documentation can be taken from a real gateway', async () => {
   const pictures = await takePictures(stage);
   expect(pictures.map(({ name }) => name)).toEqual(['inbox', 'work', 'timeline', 'servers', 'phone']);
   // Something is on them, and they are small enough for a README.

@@ -40,7 +40,7 @@ async function signInAt(page: Page, name: string): Promise<void> {
 }
 
 test(
-  'A-N, W-7, W-8: a person signs in with the issuer by keyboard, comes back to the link, and signs out at both',
+  'A-N, W-7, W-8: a person signs in with the issuer by keyboard, returns to the link, and signs out at both',
   PATIENT,
   async () => {
     const { server, address } = await withIssuer();
@@ -75,7 +75,7 @@ test(
   },
 );
 
-test('A-N, W-7: a page beside the console gets the browser back after the sign-in, with a pass', PATIENT, async () => {
+test('A-N, W-7: a page outside the console gets the browser back after the sign-in, with a pass', PATIENT, async () => {
   const { address } = await withIssuer();
   const { page } = await stage.window();
   await page.goto(`${address}#to=/oauth/start/abc`);
@@ -88,7 +88,7 @@ test('A-N, W-7: a page beside the console gets the browser back after the sign-i
 });
 
 test(
-  'A-N, W-7, W-8: a person without a scope gets a clear page, and with the smallest one only looks',
+  'A-N, W-7, W-8: a person without a scope gets an error page, and the smallest scope gives read-only access',
   PATIENT,
   async () => {
     const { address } = await withIssuer();
@@ -108,7 +108,7 @@ test(
 );
 
 test(
-  'W-8: the sign-in screen fits in both colour schemes and on a phone, and says when an issuer is away',
+  'W-8: the sign-in page fits both colour schemes and a phone, and reports an unreachable issuer',
   PATIENT,
   async () => {
     const away = await handmadeIssuer('console');

@@ -6,7 +6,7 @@ import { ROOT } from '../support/imports.ts';
 
 const MOST = 60 * 1024;
 
-test('W-1: the files of the page are at most 60 KB together, compressed', async () => {
+test('W-1: the files of the page have at most 60 KB in total, compressed', async () => {
   const folder = join(ROOT, 'dist/console');
   const names = (await readdir(folder)).toSorted();
   expect(names).toEqual(['app.css', 'app.js', 'icon.svg', 'index.html']);
