@@ -52,7 +52,7 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       return { ...each, version };
     };
 
-    it('A-S: starts empty, and gives back what was put', async () => {
+    it('A-S: starts empty, and returns records that were put', async () => {
       expect(await accounts.isEmpty()).toBe(true);
       expect(await accounts.get('tokens', 'a', NOW)).toBeUndefined();
       const written = await put(record('a', { keepUntil: 5000, principal: `x\0${'y'.repeat(600)}` }));
@@ -62,7 +62,7 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       expect(await accounts.get('client', 'a', NOW)).toBeUndefined();
     });
 
-    it('A-S: what is over counts as absent, and can be put anew', async () => {
+    it('A-S: expired records count as absent, and can be put again', async () => {
       await put(record('a', { keepUntil: 2000 }));
       expect(await accounts.get('tokens', 'a', 1999)).toBeDefined();
       expect(await accounts.get('tokens', 'a', 2000)).toBeUndefined();
@@ -72,7 +72,7 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       expect(await accounts.get('tokens', 'a', 9999)).toBeDefined();
     });
 
-    it('A-S: lists those of a kind, a principal and a server, the oldest first', async () => {
+    it('A-S: lists the records of a kind, principal and server, the oldest first', async () => {
       await put(record('b', { createdAt: 3 }));
       await put(record('a', { createdAt: 2, server: 'mail' }));
       await put(record('c', { createdAt: 1, principal: 'bob' }));
@@ -83,7 +83,7 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       expect(ids(await accounts.list('sign_in', {}, NOW))).toEqual(['d']);
     });
 
-    it('A-S: changes and deletes only what has the expected version', async () => {
+    it('A-S: changes and deletes a record only if its version is the expected one', async () => {
       const first = await put(record('a'));
       const other = await another();
       const second = await other.put(record('a', { data: 'newer' }), first, NOW);
@@ -98,7 +98,7 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       expect(await accounts.get('tokens', 'a', NOW)).toBeUndefined();
     });
 
-    it('A-S: of all who want to change a record at once, one does', async () => {
+    it('A-S: accepts one of several concurrent changes of a record', async () => {
       const first = await put(record('a'));
       const other = await another();
       const all = await Promise.all(
@@ -109,7 +109,7 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       expect(all.filter((version) => version !== undefined)).toHaveLength(1);
     });
 
-    it('A-S: one caller at a time has a claim, until it ends, is given back, or the record changes', async () => {
+    it('A-S: gives a claim to one caller until it expires, is released, or the record changes', async () => {
       const first = await put(record('a'));
       const other = await another();
       const claim = (by: string, ms = 60_000) => ({ by, ms, now: Date.now() });
@@ -126,14 +126,14 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       expect(await other.claim({ ...first, version: second ?? '' }, claim('two'))).toBe(true);
     });
 
-    it('A-S: one whose claim has gone to another deletes nothing', async () => {
+    it('A-S: refuses to delete a record for a caller that has lost its claim', async () => {
       const first = await put(record('a'));
       await accounts.claim(first, { by: 'two', ms: 60_000, now: Date.now() });
       expect(await accounts.drop(first, 'one')).toBe(false);
       expect(await accounts.drop(first, 'two')).toBe(true);
     });
 
-    it('A-S: of all who claim a record at once, one has it', async () => {
+    it('A-S: gives one of several concurrent callers the claim of a record', async () => {
       const first = await put(record('a'));
       const other = await another();
       const all = await Promise.all(
@@ -144,7 +144,7 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       expect(all.filter(Boolean)).toHaveLength(1);
     });
 
-    it('A-S: deletes what is over, and sign-ins beyond the limits', async () => {
+    it('A-S: deletes expired records, and sign-ins above the limits', async () => {
       await put(record('old', { keepUntil: 1500 }));
       await put(record('kept'));
       for (let index = 0; index < 6; index += 1) {
@@ -156,7 +156,7 @@ export function accountsContract(name: string, open: () => Promise<AccountsUnder
       expect(ids(await accounts.list('sign_in', {}, 0))).toEqual(['s2', 's3', 's4', 's5']);
     });
 
-    it('A-S: other gateways hear of changed tokens, and of nothing else', async () => {
+    it('A-S: notifies other gateways of changed tokens only', async () => {
       if (under.shared !== true) return;
       const other = await another();
       const here = vi.fn();

@@ -104,7 +104,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
 
   describe(`connection contract: ${name}`, () => {
     describe('connecting', () => {
-      test('S-2: begins with the first use; all who wait share one attempt', async () => {
+      test('S-2: begins on first use, and concurrent callers share one attempt', async () => {
         const { connection, sink } = await connected(plain);
         expect(connection.status).toEqual({ state: 'idle' });
         const attempts = [connection.ready(), connection.ready()];
@@ -116,7 +116,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
         expect(sink.arrivals).toEqual(['first']);
       });
 
-      test('H-12: fails with the kind of the failure, and so does a call, which was not sent', async () => {
+      test('H-12: fails with the kind of the failure, and a call then fails as not sent', async () => {
         const { connection, sink } = await connected(unreachable);
         await expect(connection.ready()).rejects.toMatchObject({ failure: expect.any(String) as unknown });
         expect(['waiting', 'failed']).toContain(connection.status.state);
@@ -148,7 +148,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
         });
       });
 
-      test('P-3: are sent once that is on record', async () => {
+      test('P-3: are sent after the caller has recorded that', async () => {
         const { connection } = await connected(plain);
         let release = (): void => {};
         let asked = 0;
@@ -185,7 +185,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
         expect(other.progress).toEqual([]);
       });
 
-      test('H-6: end when they are aborted, before and after they were sent', async () => {
+      test('H-6: end when they are aborted, before or after they were sent', async () => {
         const { connection } = await connected(plain);
         const early = outgoing('slow', LONG);
         early.abort.abort(new Error('never mind'));
@@ -200,7 +200,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
     });
 
     describe('questions', () => {
-      test('H-3: come with their call, and the answer reaches the server', async () => {
+      test('H-3: arrive with their call, and the answer reaches the server', async () => {
         const { connection, sink } = await connected(plain);
         sink.answer = async () => ({ action: 'accept', content: { name: 'Ada' } });
         const { call } = outgoing('ask', { message: 'Who?' });
@@ -221,8 +221,8 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
       });
     });
 
-    describe('tasks that the server keeps', () => {
-      test('B-6: are told of, and end with the result', async () => {
+    describe('native tasks', () => {
+      test('B-6: are reported, and end with the result', async () => {
         const { connection } = await connected(withTasks);
         const { call, tasks, checkpoints } = outgoing('slow', { ms: 20, text: 'in the end' });
         expect(await connection.call(call)).toMatchObject({ result: { content: [{ text: 'in the end' }] } });
@@ -230,7 +230,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
         expect(checkpoints[0]).toBeDefined();
       });
 
-      test('P-2: go on without their call, and another call continues from its checkpoint', async () => {
+      test('P-2: continue without their call, and another call resumes from the checkpoint', async () => {
         const { connection } = await connected(withTasks);
         const left = outgoing('slow', { ms: 300, text: 'in the end' });
         const outcome = connection.call(left.call);
@@ -255,8 +255,8 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
       });
     });
 
-    describe('everything else', () => {
-      test('D-5: requests are answered, refused and aborted', async () => {
+    describe('other messages', () => {
+      test('D-5: requests can be answered, refused and aborted', async () => {
         const { connection } = await connected(talkative);
         const listed = await connection.request('tools/list', {});
         expect(listed).toMatchObject({ tools: expect.any(Array) as unknown });
@@ -275,7 +275,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
         expect(connection.status.state).toBe('connected');
       });
 
-      test('D-5: notifications reach the server while it is there', async () => {
+      test('D-5: notifications reach the server while it is connected', async () => {
         const { connection } = await connected(talkative);
         connection.notify('notifications/vendor', { early: true });
         await connection.ready();
@@ -284,7 +284,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
         await expect.poll(heard).toMatchObject([{ method: 'notifications/vendor', params: { n: 1 } }]);
       });
 
-      test('B-3: changes of resources are told while they are subscribed to', async () => {
+      test('B-3: updates of resources arrive while the resources are subscribed', async () => {
         const { connection, sink } = await connected(talkative);
         await connection.subscribe('rich://text');
         await connection.subscribe('rich://blob');
@@ -302,7 +302,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
     });
 
     describe('the loss of the server', () => {
-      test('B-2, B-3: ends calls, is told once, and is over when the server is back', async () => {
+      test('B-2, B-3: ends calls, is reported once, and ends with the reconnect', async () => {
         const { connection, sink, server } = await connected(plain);
         const { call, progress } = outgoing('slow', { ...LONG, steps: 10_000 });
         const outcome = connection.call(call);
@@ -321,7 +321,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
     });
 
     describe('closing', () => {
-      test('S-4: is done once, and nothing works afterwards', async () => {
+      test('S-4: takes effect once, and later requests fail', async () => {
         const { connection, sink } = await connected(plain);
         await connection.ready();
         await Promise.all([connection.close(), connection.close()]);
@@ -335,7 +335,7 @@ export function connectionContract(name: string, { plain, talkative, withTasks, 
         expect(sink.losses).toEqual([]);
       });
 
-      test('S-4: ends calls that are open, and an attempt to connect', async () => {
+      test('S-4: ends open calls and a connection attempt', async () => {
         const { connection } = await connected(plain);
         const { call, progress } = outgoing('slow', { ...LONG, steps: 10_000 });
         const outcome = connection.call(call);

@@ -88,7 +88,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
     const list = async (filter: Partial<HistoryQuery> = {}): Promise<HistoryEntry[]> =>
       history.read({ kinds: ['call', 'question', 'summary'], order: 'oldest', limit: 100, ...filter });
 
-    it('W-3: starts empty and gives back what was written', async () => {
+    it('W-3: starts empty and returns the written entries', async () => {
       expect(await list()).toEqual([]);
       const call = callEntry('c', { taskId: 't', program: 'editor', waits: [{ questionId: 'q', from: 5 }] });
       await put(call, questionEntry('q', { callId: 'c', tool: 'work', message: 'Really?' }), summary('z', 7, 2));
@@ -101,7 +101,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(third).toEqual({ ...summary('z', 7, 2), seq: seqOf(first) + 2 });
     });
 
-    it('W-3: an entry that changes has the latest version alone, and a new number', async () => {
+    it('W-3: keeps only the latest version of a changed entry, with a new number', async () => {
       await put(callEntry('a'), callEntry('b'));
       const before = await list();
       await put(ended('a', 3000));
@@ -112,7 +112,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(after[1]?.seq).toBe(before[1]?.seq);
     });
 
-    it('W-3: an entry that has ended does not go on again', async () => {
+    it('W-3: does not reopen an ended entry', async () => {
       await put(ended('a', 3000));
       await put(callEntry('a'));
       expect(await list()).toMatchObject([{ status: 'completed', endedAt: 3000 }]);
@@ -120,7 +120,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(await list()).toMatchObject([{ status: 'failed', endedAt: 4000 }]);
     });
 
-    it('W-4: contents are read on demand, and stay when they are not written again', async () => {
+    it('W-4: reads contents on demand, and keeps them when an entry is written without them', async () => {
       await put({ entry: callEntry('a'), content: { arguments: { n: 1 } } });
       expect(await list()).toEqual([{ ...callEntry('a'), seq: expect.any(Number) }]);
       await put(callEntry('a', { statusMessage: 'half' }));
@@ -129,7 +129,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(await history.find(['a', 'unknown'])).toMatchObject([{ arguments: { n: 1 }, result: { content: [] } }]);
     });
 
-    it('W-4: numbers and texts come back as they were', async () => {
+    it('W-4: returns numbers and strings unchanged', async () => {
       const args = parseExact('{"big":9007199254740993,"nul":"a\\u0000b","half":"\\ud800"}') as Record<string, unknown>;
       const odd = 'a\u0000b\ud800';
       await put({ entry: callEntry('a', { tool: odd, statusMessage: odd }), content: { arguments: args } });
@@ -139,7 +139,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(ids(await list({ text: odd }))).toEqual(['a']);
     });
 
-    it('W-4: contents that are larger than asked for are left out', async () => {
+    it('W-4: leaves out contents above the requested size', async () => {
       const [large, small] = [{ text: 'x'.repeat(2000) }, { text: 'x' }];
       await put(
         { entry: callEntry('a'), content: { arguments: large } },
@@ -153,14 +153,14 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(await list({ content: true, contentBytes: 3000, limit: 1 })).toMatchObject([{ arguments: large }]);
     });
 
-    it('W-4: contents without a JSON are left out, and the entry says so', async () => {
+    it('W-4: leaves out contents that cannot be serialized, and marks the entry as truncated', async () => {
       let nested: Record<string, unknown> = {};
       for (let depth = 0; depth < 100_000; depth += 1) nested = { nested };
       await put({ entry: callEntry('a'), content: { arguments: nested } }, callEntry('b'));
       expect(await list({ content: true })).toMatchObject([{ id: 'a', truncated: true }, { id: 'b' }]);
     });
 
-    it('W-10: lists are filtered', async () => {
+    it('W-10: filters lists', async () => {
       await put(
         callEntry('a', { taskId: 't', startedAt: 1 }),
         ended('b', 20, { principal: 'bob', server: 'two', tool: 'Other', startedAt: 2, program: 'Editor' }),
@@ -198,7 +198,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       }
     });
 
-    it('W-10: pages follow each other without a gap or a repetition, in both orders', async () => {
+    it('W-10: returns pages without gaps or repetitions, in both orders', async () => {
       // Several begin at the same moment.
       const all = Array.from({ length: 25 }, (_, index) => callEntry(`c${10 + index}`, { startedAt: index >> 2 }));
       await put(...all);
@@ -216,7 +216,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       }
     });
 
-    it('W-6: who has read up to a number gets every entry that has changed since, once', async () => {
+    it('W-6: returns every entry that has changed since a number, once', async () => {
       await put(callEntry('a'), callEntry('b', { principal: 'bob' }), callEntry('c'));
       const { newest } = await history.range();
       expect(await history.changesAfter(newest, 10)).toEqual([]);
@@ -228,7 +228,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect((await history.range()).newest).toBe(newest + 3);
     });
 
-    it('W-6: watchers are told of new entries until they leave', async () => {
+    it('W-6: notifies watchers of new entries until they stop', async () => {
       let told = 0;
       const stop = history.watch(() => (told += 1));
       await put(callEntry('a'));
@@ -239,7 +239,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(told).toBe(before);
     });
 
-    it('W-5: the calls of each server are counted, with those that have no entry of their own', async () => {
+    it('W-5: counts the calls of each server, including calls without entries', async () => {
       await put(
         ended('a', 2000),
         ended('b', 2000, { isError: true }),
@@ -256,7 +256,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(await history.tally(5000)).toEqual([]);
     });
 
-    it('W-4: what ended before a time is deleted, and readers can tell that they missed it', async () => {
+    it('W-4: deletes entries that ended before a time, and reports the number from which it is complete', async () => {
       await put(ended('a', 10), ended('b', 20), callEntry('c', { startedAt: 1 }));
       const [a, b, c] = await list({ order: 'oldest', kinds: ['call'] }).then((found) =>
         found.toSorted((one, other) => one.seq - other.seq),
@@ -270,7 +270,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(newest).toBe(c?.seq);
     });
 
-    it('W-4: beyond so many bytes, what ended first is deleted; what goes on stays', async () => {
+    it('W-4: deletes the entries that ended first above the size limit, and keeps running entries', async () => {
       const content = { arguments: { text: 'x'.repeat(10_000) } };
       const entry = (index: number): EntryWrite => ({ entry: ended(`c${100 + index}`, index), content });
       await put(
@@ -287,7 +287,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(ids(await list())).toEqual(['on']);
     });
 
-    it('W-3: entries of a gateway that is gone end as lost, until their session goes on', async () => {
+    it('W-3: ends entries of a dead gateway as lost, until their session continues', async () => {
       await put(callEntry('a'), ended('b', 20), questionEntry('q', { createdAt: 2000 }));
       // Never those of its own.
       await history.endLost(30);
@@ -312,7 +312,7 @@ export function historyContract(name: string, open: () => Promise<HistoryUnderTe
       expect(await another.history.find(['b'])).toMatchObject([{ status: 'completed' }]);
     });
 
-    it('K-5: gateways see the entries of each other in the order of their numbers', async () => {
+    it("K-5: shows gateways each other's entries in the order of their numbers", async () => {
       if (under.shared !== true || under.openAnother === undefined) return;
       const another = await under.openAnother();
       others.push(another);

@@ -45,7 +45,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
     const claim = async (now: number, limit = 10, target = 'phone'): Promise<ClaimedNotice[]> =>
       outbox.claim({ target, now, until: now + 60_000, limit });
 
-    it('N-3: starts empty, and gives back what was added, once', async () => {
+    it('N-3: starts empty, and returns added notifications once', async () => {
       expect(await outbox.due(5000)).toEqual({ targets: [] });
       expect(await claim(5000)).toEqual([]);
       await outbox.add([notice('a')]);
@@ -56,14 +56,14 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       ]);
     });
 
-    it('N-3: tells which targets have something to do, and when the next one has', async () => {
+    it('N-3: lists the targets with due notifications, and the time of the next one', async () => {
       await outbox.add([notice('a'), notice('b'), notice('c', { target: 'mail', dueAt: 3000 })]);
       expect(await outbox.due(999)).toEqual({ targets: [], nextAt: 1000 });
       expect(await outbox.due(1000)).toEqual({ targets: ['phone'], nextAt: 3000 });
       expect(await outbox.due(3000)).toEqual({ targets: ['mail', 'phone'] });
     });
 
-    it('N-3: what is claimed is claimed once, and is due again when the claim ends', async () => {
+    it('N-3: gives a due notification to one claimer, and again after the claim has expired', async () => {
       await outbox.add([notice('a', { dueAt: 1001 }), notice('b'), notice('c', { dueAt: 1002 })]);
       expect(ids(await claim(2000, 2)).toSorted()).toEqual(['a', 'b']);
       expect(ids(await claim(2000))).toEqual(['c']);
@@ -73,7 +73,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       expect(again.map(({ attempts }) => attempts)).toEqual([2, 2, 2]);
     });
 
-    it('N-3: a delivered notification is never due again, also if it is added again', async () => {
+    it('N-3: never returns a delivered notification again, even if it is added again', async () => {
       await outbox.add([notice('a')]);
       const [first] = await claim(1000);
       await outbox.end(first as ClaimedNotice, { state: 'delivered', at: 1500 });
@@ -85,7 +85,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       expect(await outbox.list(10)).toEqual([]);
     });
 
-    it('N-1: a postponed one keeps its error, and is due later', async () => {
+    it('N-1: returns a postponed notification later, with its error', async () => {
       await outbox.add([notice('a')]);
       const [first] = await claim(1000);
       await outbox.postpone(first as ClaimedNotice, { dueAt: 4000, attempts: 1, error: 'HTTP 500 \0 \uD800' });
@@ -98,7 +98,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       expect((await outbox.list(10))[0]).toMatchObject({ state: 'failed', error: listed?.error });
     });
 
-    it('N-3: a gateway that was too slow neither postpones nor gives up what another one has claimed', async () => {
+    it('N-3: ignores a slow gateway that postpones or gives up a notification of another claim', async () => {
       await outbox.add([notice('a')]);
       const [slow] = await claim(1000);
       const [next] = await claim(70_000);
@@ -111,7 +111,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       expect(await outbox.due(999_999)).toEqual({ targets: [] });
     });
 
-    it('N-1: what nobody needs any more is dropped, unless it was sent', async () => {
+    it('N-1: drops notifications that are no longer needed and were not sent', async () => {
       const subject = 'question q "\u{1F600}';
       await outbox.add([notice('a', { subject }), notice('b', { subject, dueAt: 5000 }), notice('c')]);
       await outbox.drop([subject, 'unknown']);
@@ -122,7 +122,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       expect(ids(await claim(9000))).toEqual(['a']);
     });
 
-    it('N-1: lists what waits and what failed, the newest first', async () => {
+    it('N-1: lists waiting and failed notifications, the newest first', async () => {
       await outbox.add([notice('a'), notice('b', { createdAt: 2000 }), notice('c', { createdAt: 3000, dueAt: 9000 })]);
       const claimed = await claim(2000);
       const b = claimed.find(({ id }) => id === 'b');
@@ -137,7 +137,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       expect(await outbox.list(1)).toHaveLength(1);
     });
 
-    it('N-3: what has ended is known as long as it must be, and the number of all is limited', async () => {
+    it('N-3: remembers ended notifications until keepUntil, and limits the number of notifications', async () => {
       await outbox.add([
         notice('a'),
         notice('b', { createdAt: 2000, keepUntil: 300_000 }),
@@ -157,7 +157,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       expect(await outbox.list(10)).toEqual([]);
     });
 
-    it('N-3: what a gateway has claimed that is gone is due at once, unless it was sent', async () => {
+    it('N-3: makes notifications claimed by a dead gateway due at once, unless they were sent', async () => {
       if (under.openAnother === undefined || under.firstGone === undefined) return;
       await outbox.add([notice('a'), notice('b'), notice('c', { dueAt: 50_000 })]);
       const claimed = await claim(1000);
@@ -179,7 +179,7 @@ export function outboxContract(name: string, open: () => Promise<OutboxUnderTest
       expect(await another.outbox.due(5000)).toEqual({ targets: [], nextAt: 50_000 });
     });
 
-    it('N-3: survives the program, and two gateways never claim the same', async () => {
+    it('N-3: keeps notifications after a restart, and gives no notification to two gateways', async () => {
       if (under.openAnother === undefined) return;
       await outbox.add(Array.from({ length: 40 }, (_, index) => notice(`n${index}`)));
       const [mine] = await claim(1000, 1);

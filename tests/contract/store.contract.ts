@@ -41,7 +41,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
     const inOrder = <T extends { id: string }>(records: T[]): T[] =>
       records.toSorted((one, other) => (one.id < other.id ? -1 : 1));
 
-    it('W-7: makes a key of each name once', async () => {
+    it('W-7: creates one secret per name', async () => {
       const key = await store.secret('one');
       expect(key).toHaveLength(32);
       expect(await store.secret('one')).toEqual(key);
@@ -52,7 +52,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
       await another.close();
     });
 
-    it('G-4: adds to counters, whoever adds at the same time, until they are overdue', async () => {
+    it('G-4: adds to counters, also concurrently, until they are overdue', async () => {
       const another = await under.openAnother?.();
       const adds = Array.from({ length: 20 }, async (_, index) =>
         (index % 2 === 0 ? store : (another ?? store)).addToCounter('calls', 1, 100),
@@ -89,19 +89,19 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         });
       });
 
-      it('P-1: changes that are not settled yet are read too', async () => {
+      it('P-1: returns changes that are not settled yet', async () => {
         const claimed = await claim('s');
         claimed.put('task', task('t', 's'));
         expect((await claimed.load()).tasks).toHaveLength(1);
       });
 
-      it('E-1: records come back in the order of their ids', async () => {
+      it('E-1: returns records in the order of their IDs', async () => {
         const claimed = await claim('s');
         for (const id of ['e2', 'e3', 'e1']) claimed.put('event', event(id, 's'));
         expect(ids((await claimed.load()).events)).toEqual(['e1', 'e2', 'e3']);
       });
 
-      it('P-1: the last put of a record wins, in one turn and in several', async () => {
+      it('P-1: keeps the last version of a record, within a turn and across turns', async () => {
         const claimed = await claim('s');
         claimed.put('task', task('t', 's', 'first'));
         claimed.put('task', task('t', 's', 'second'));
@@ -110,7 +110,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await claimed.load()).tasks).toEqual([task('t', 's', 'third')]);
       });
 
-      it('P-1: a dropped record is gone, whether it was written or only queued', async () => {
+      it('P-1: deletes a dropped record, written or only queued', async () => {
         const claimed = await claim('s');
         claimed.put('event', event('written', 's'));
         await claimed.settled();
@@ -122,7 +122,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await claimed.load()).events).toEqual([]);
       });
 
-      it('P-1: a record put after it was dropped is there', async () => {
+      it('P-1: keeps a record that was put after it was dropped', async () => {
         const claimed = await claim('s');
         claimed.put('event', event('e', 's'));
         await claimed.settled();
@@ -131,7 +131,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await claimed.load()).events).toHaveLength(1);
       });
 
-      it('P-1: kinds do not share ids', async () => {
+      it('P-1: separates IDs by kind', async () => {
         const claimed = await claim('x');
         store.putServer(server('x'));
         claimed.put('session', session('x'));
@@ -142,7 +142,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(await claimed.load()).toMatchObject({ tasks: [], events: [event('x', 'x')] });
       });
 
-      it('S-1: sessions do not see the records of others', async () => {
+      it('S-1: hides records of other sessions', async () => {
         const [a, b] = [await claim('a'), await claim('b')];
         a.put('task', task('t-a', 'a'));
         b.put('task', task('t-b', 'b'));
@@ -151,7 +151,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(ids((await b.load()).tasks)).toEqual(['t-b']);
       });
 
-      it('S-1: erasing a session deletes its records, written or queued, and nothing else', async () => {
+      it('S-1: deletes all records of an erased session, written or queued, and no other records', async () => {
         const [a, b] = [await claim('a'), await claim('b')];
         for (const [claimed, id] of [[a, 'a'] as const, [b, 'b'] as const]) {
           claimed.put('session', session(id));
@@ -173,7 +173,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(ids(await store.servers())).toEqual(['a']);
       });
 
-      it('S-1: a session of the same id that begins in the same turn starts without the old records', async () => {
+      it('S-1: starts a new session of the same ID without the old records', async () => {
         const old = await claim('s');
         old.put('session', session('s'));
         old.put('task', task('old', 's'));
@@ -188,7 +188,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await claim('s')).record).toEqual(session('s'));
       });
 
-      it('X-3: the records of a session are made to fit, and those of others stay', async () => {
+      it('X-3: trims the records of a session to a size, and keeps those of other sessions', async () => {
         const text = (length: number): string => 'x'.repeat(length);
         const [s, r] = [await claim('s'), await claim('r')];
         for (let n = 0; n < 10; n += 1) s.put('event', { ...event(`e${n}`, 's'), data: { text: text(1000) } });
@@ -212,7 +212,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await r.load()).events).toHaveLength(1);
       });
 
-      it('X-3, P-2: the size of a record is that of its text in memory, whatever the script', async () => {
+      it('X-3, P-2: counts the size of a record as its size in memory, for any script', async () => {
         const claimed = await claim('s');
         const put = (id: string): void => claimed.put('task', { ...task(id, 's'), args: { text: '漢'.repeat(4000) } });
         for (const id of ['t1', 't2']) put(id);
@@ -224,7 +224,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await claimed.load()).tasks.at(-1)?.status).toBe('working');
       });
 
-      it('X-4: unicode, quotes and prototype keys come back as they were', async () => {
+      it('X-4: returns unicode, quotes and prototype keys unchanged', async () => {
         const claimed = await claim('s');
         const data = JSON.parse(
           '{"__proto__":{"polluted":true},"constructor":"c","text":"\\u0000 \'; DROP TABLE events; --"}',
@@ -237,7 +237,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await claimed.load()).events).toEqual([]);
       });
 
-      it('X-4: a record that cannot be written fails its own turn and no later one', async () => {
+      it('X-4: fails the write of a record that cannot be serialized, and no later write', async () => {
         const claimed = await claim('s');
         let nested: unknown = [];
         for (let depth = 0; depth < 100_000; depth++) nested = [nested];
@@ -250,8 +250,8 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
       });
     });
 
-    describe('what is durable', () => {
-      it('P-3: settled is one resolved promise while nothing is queued', async () => {
+    describe('durability', () => {
+      it('P-3: settled is the same resolved promise while nothing is queued', async () => {
         const claimed = await claim('s');
         const idle = claimed.settled();
         await idle;
@@ -262,7 +262,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(claimed.settled()).toBe(idle);
       });
 
-      it('P-3: all who wait in one turn wait for the same write', async () => {
+      it('P-3: settled is one promise for all callers in a turn', async () => {
         const claimed = await claim('s');
         claimed.put('event', event('e1', 's'));
         const waiting = claimed.settled();
@@ -271,7 +271,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         return waiting;
       });
 
-      it('P-3: after close nothing is said to be settled that is not', async () => {
+      it('P-3: after close settled fails for later changes', async () => {
         const claimed = await claim('s');
         claimed.put('task', task('t', 's'));
         await Promise.all([store.close(), store.close()]);
@@ -283,7 +283,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
     });
 
     describe('all sessions', () => {
-      it('P-2, B-6: sessions go on that have work left, that look at one server, or that wait for something', async () => {
+      it('P-2, B-6: sessions with work, a direct view or preferences are found for resuming', async () => {
         const claimed = await Promise.all(['a', 'b', 'c', 'd'].map(async (id) => claim(id)));
         const [a, b, c, d] = claimed as [ClaimedSession, ClaimedSession, ClaimedSession, ClaimedSession];
         a.put('session', session('a'));
@@ -307,7 +307,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(ids(await store.sessionsToResume())).toEqual(shared ? [] : ['c']);
       });
 
-      it('W-5: dormant sessions are read page by page, with the numbers of their records', async () => {
+      it('W-5: dormant sessions are read in pages, with the numbers of their records', async () => {
         const put = async (id: string, lastActiveAt: number, principal: string): Promise<ClaimedSession> => {
           const claimed = await claim(id);
           claimed.put('session', { ...session(id), lastActiveAt, principal });
@@ -344,7 +344,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(await read({ principal: 'ada' })).toEqual(['live', 'a', 'd']);
       });
 
-      it('S-5: the states of a principal are found, and nothing else', async () => {
+      it('S-5: the states of a principal are found, and no other sessions', async () => {
         const state = (id: string, principal: string) => ({
           ...session(id),
           principal,
@@ -357,7 +357,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(await store.states('nobody')).toEqual([]);
       });
 
-      it('S-4: sessions that were last active long ago go, unless they are claimed', async () => {
+      it('S-4: idle sessions are deleted unless they are claimed', async () => {
         const put = async (id: string, lastActiveAt: number): Promise<ClaimedSession> => {
           const claimed = await claim(id);
           claimed.put('session', { ...session(id), lastActiveAt });
@@ -373,7 +373,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await mine.load()).tasks).toHaveLength(1);
       });
 
-      it('T-2: overdue tasks of all sessions go, and no other', async () => {
+      it('T-2: overdue tasks of all sessions are deleted, and no other tasks', async () => {
         const [a, b] = [await claim('a'), await claim('b')];
         a.put('task', ended('over', 'a', 10));
         a.put('task', ended('kept', 'a', 100));
@@ -397,7 +397,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
     });
 
     describe('claims', () => {
-      it('P-1: a session is claimed once, until it is released or erased', async () => {
+      it('P-1: a session can be claimed once until it is released or erased', async () => {
         const first = await claim('s');
         expect(await store.claim('s')).toBeUndefined();
         first.put('event', event('e', 's'));
@@ -409,7 +409,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(await store.claim('s')).toBeDefined();
       });
 
-      it('P-3: a claim ends also if not all changes of its session could be written', async () => {
+      it('P-3: release ends a claim even if not all changes could be written', async () => {
         const claimed = await claim('s');
         let nested: unknown = [];
         for (let depth = 0; depth < 100_000; depth++) nested = [nested];
@@ -418,7 +418,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(await store.claim('s')).toBeDefined();
       });
 
-      it('S-4: an erased session changes nothing of the next one with its id, whose claim stays', async () => {
+      it('S-4: an erased session does not change or release the next session with its ID', async () => {
         const erased = await claim('s');
         const subscription = { id: 'sub', sessionId: 's', server: 'demo', uri: 'a:1' };
         erased.put('subscription', subscription);
@@ -432,7 +432,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(await store.claim('s')).toBeUndefined();
       });
 
-      it('P-1: renewing keeps the claims', async () => {
+      it('P-1: renewing the lease keeps the claims', async () => {
         const claimed = await claim('s');
         expect((await store.cluster?.renew({}))?.lost ?? []).toEqual([]);
         claimed.put('event', event('e', 's'));
@@ -451,14 +451,14 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
       });
       afterEach(async () => another.close());
 
-      it('K-2: a session that one gateway has claimed is not claimed by another', async () => {
+      it('K-2: a session that one gateway has claimed cannot be claimed by another', async () => {
         const claimed = await claim('s');
         expect(await another.claim('s')).toBeUndefined();
         await claimed.release();
         expect(await another.claim('s')).toBeDefined();
       });
 
-      it('K-2: a claim that was not renewed in time goes to another, and its old holder writes nothing more', async () => {
+      it('K-2: an expired claim can be taken over, and the earlier gateway can no longer write', async () => {
         const lost = await claim('s');
         lost.put('event', event('before', 's'));
         await lost.settled();
@@ -471,7 +471,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(await store.cluster?.renew({})).toMatchObject({ lost: ['s'] });
       });
 
-      it('K-2: the idle sessions of other gateways are not deleted while they are claimed', async () => {
+      it('K-2: claimed idle sessions of other gateways are not deleted', async () => {
         const claimed = await claim('s', another);
         claimed.put('session', session('s'));
         await claimed.settled();
@@ -480,7 +480,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect((await claim('s')).record).toBeDefined();
       });
 
-      it('K-2, W-5: a session that another gateway has claimed is not dormant until its lease ends', async () => {
+      it('K-2, W-5: a session claimed by another gateway is not dormant until the lease of that gateway ends', async () => {
         const claimed = await claim('s', another);
         claimed.put('session', session('s'));
         await claimed.settled();
@@ -489,7 +489,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>,
         expect(await store.dormantSessions({ limit: 9 })).toMatchObject([{ record: { id: 's' } }]);
       });
 
-      it('S-3: changes of servers by another gateway are reported, own ones are not', async () => {
+      it('S-3: watchers get changes of servers by other gateways, and not the own changes', async () => {
         const seen: unknown[] = [];
         const stop = store.watchServers((id, record) => seen.push([id, record]));
         store.putServer(server('own'));

@@ -20,7 +20,7 @@ describe('claims and leases on PostgreSQL', () => {
   let claim: TwoStores['claim'];
   useTwoStores(postgres, (stores) => ({ store, another, claim } = stores));
 
-  it('K-2: of gateways that claim a session at the same moment, one gets it', async () => {
+  it('K-2: one of several gateways that claim a session concurrently gets it', async () => {
     const sessions = Array.from({ length: 20 }, (_, index) => `s${index}`);
     const claims = await Promise.all(
       sessions.flatMap((id) => [store, another, store].map(async (each) => each.claim(id))),
@@ -31,7 +31,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(new Set(fences).size).toBe(20);
   });
 
-  it('K-2: what a holder says is stored is there after a take-over, and nothing else', async () => {
+  it('K-2: records that the holder reports as settled survive a takeover, and no others exist', async () => {
     for (let round = 0; round < 20; round += 1) {
       const id = `s${round}`;
       const holder = await claim(id);
@@ -60,7 +60,7 @@ describe('claims and leases on PostgreSQL', () => {
     }
   };
 
-  it('K-2: a gateway whose lease may have ended reports nothing until it has renewed it', async () => {
+  it('K-2: a gateway whose lease may have expired settles nothing until it has renewed the lease', async () => {
     await withClock(async (alone, sleep) => {
       const holder = await claim('s', alone);
       await holder.settled();
@@ -73,7 +73,7 @@ describe('claims and leases on PostgreSQL', () => {
     });
   });
 
-  it('K-2: a gateway that was stopped before it heard of its commit reports nothing if another one has the session since', async () => {
+  it('K-2: a gateway suspended before the reply to its commit does not settle if another has taken the session over', async () => {
     await withClock(async (alone, sleep) => {
       const holder = await claim('s', alone);
       await holder.settled();
@@ -91,7 +91,7 @@ describe('claims and leases on PostgreSQL', () => {
     });
   });
 
-  it('K-2: a take-over waits for what its holder is just writing', async () => {
+  it('K-2: a takeover waits for a write of the holder that is in progress', async () => {
     await admin.script(`CREATE FUNCTION meanwhile.slowly() RETURNS trigger LANGUAGE plpgsql
       AS 'BEGIN PERFORM pg_sleep(0.5); RETURN new; END';
       CREATE TRIGGER slowly BEFORE INSERT ON meanwhile.events FOR EACH ROW EXECUTE FUNCTION meanwhile.slowly()`);
@@ -128,7 +128,7 @@ describe('claims and leases on PostgreSQL', () => {
     }
   });
 
-  it('K-5: a busy gateway finds what it has to go on with, and reads what was written by then', async () => {
+  it('K-5: a busy gateway finds sessions to resume and reads the latest records', async () => {
     const [busy, left] = [await claim('busy'), await claim('left', another)];
     left.put('session', session('left'));
     left.put('task', task('t', 'left'));
@@ -153,7 +153,7 @@ describe('claims and leases on PostgreSQL', () => {
     }
   });
 
-  it('K-2, K-7: a statement that arrives late, after others of its gateway, writes nothing', async () => {
+  it('K-2, K-7: a late statement, after newer statements of its gateway, writes nothing', async () => {
     const claimed = await claim('s');
     const put = async (type: string): Promise<void> => {
       claimed.put('event', { ...event('e', 's'), data: { type } });
@@ -177,7 +177,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await another.claim('s')).toBeUndefined();
   });
 
-  it('K-2: a claim that is over changes nothing under the next claim of the same gateway', async () => {
+  it('K-2: an expired claim changes nothing under the next claim of the same gateway', async () => {
     const old = await claim('s');
     old.put('session', session('s'));
     old.put('event', event('a', 's'));
@@ -224,7 +224,7 @@ describe('claims and leases on PostgreSQL', () => {
     await admin.run('UPDATE meanwhile.gateways SET commits = 0');
   });
 
-  it('K-2: a claim that was taken over fails alone, whatever is written with it', async () => {
+  it('K-2: a lost claim fails alone, and other records in the same statement are written', async () => {
     const [lost, kept] = [await claim('lost'), await claim('kept')];
     await expireClaims();
     const taken = await claim('lost', another);
@@ -245,7 +245,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await another.cluster.renew({})).toMatchObject({ lost: [] });
   });
 
-  it('K-2: a claim that nobody took can be renewed although it expired, and lasts by the clock of the database', async () => {
+  it('K-2: an expired claim that was not taken over can be renewed, by the clock of the database', async () => {
     await claim('s');
     await expireClaims();
     expect(await store.cluster.renew({})).toMatchObject({ lost: [] });
@@ -256,7 +256,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(Number(row?.['ms'])).toBeLessThanOrEqual(store.cluster.leaseMs);
   });
 
-  it('K-2: a claim that its gateway does not know of is one that it can make', async () => {
+  it('K-2: a gateway can claim a session that the database lists as its own', async () => {
     const claimed = await claim('s');
     await admin.run(`INSERT INTO meanwhile.claims SELECT 'unknown', gateway, nextval('meanwhile.fences')
       FROM meanwhile.claims`);
@@ -264,7 +264,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect((await claim('unknown')).fence).toBeGreaterThan(claimed.fence);
   });
 
-  it('K-5: a claim without an answer keeps nobody from going on with the session', async () => {
+  it('K-5: a claim whose reply is lost does not keep other gateways from the session', async () => {
     const left = await claim('s', another);
     left.put('session', session('s'));
     left.put('task', task('t', 's'));
@@ -295,7 +295,7 @@ describe('claims and leases on PostgreSQL', () => {
     }
   });
 
-  it('K-2: a claim that arrives late does not undo a later one, and is not made after its time', async () => {
+  it('K-2: a late claim statement does not undo a newer claim, and fails after its deadline', async () => {
     const later = Date.now() + 60_000;
     const late = async (id: string, until: number) => admin.run(CLAIM, [id, store.cluster.gatewayId, 0, until, 0]);
     const claimed = await claim('s');
@@ -307,7 +307,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await late('unknown', later)).toHaveLength(1);
   });
 
-  it('K-2: a session that is idle can be deleted although an earlier attempt claimed it without an answer', async () => {
+  it('K-2: an idle session can be deleted even if an earlier claim of it got no reply', async () => {
     const claimed = await claim('s');
     claimed.put('session', { ...session('s'), lastActiveAt: 1 });
     await claimed.release();
@@ -323,7 +323,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await store.cluster.renew({})).toMatchObject({ lost: [] });
   });
 
-  it('K-2: a lease that others see to be renewed only after its end is not taken for held', async () => {
+  it('K-2: a lease whose renewal commits after its end counts as lost', async () => {
     const late = await openPostgresStore({ url: server.url(), log, leaseMs: 500 });
     try {
       const claimed = await claim('s', late);
@@ -341,7 +341,7 @@ describe('claims and leases on PostgreSQL', () => {
     }
   });
 
-  it('K-7: after an outage of the database a gateway leaves others the time to renew their leases', async () => {
+  it('K-7: after an outage of the database, gateways get time to renew their leases', async () => {
     let now = Date.now();
     const clock = { now: () => now };
     const back = await openPostgresStore({ url: server.url(), log, leaseMs: 10_000, clock });
@@ -361,7 +361,7 @@ describe('claims and leases on PostgreSQL', () => {
     }
   });
 
-  it('K-3: gateways know which of them has claimed a session, and where it is, as long as its lease holds', async () => {
+  it('K-3: gateways know the owner of a session and its address while its lease is valid', async () => {
     await claim('s');
     const { gatewayId: id } = store.cluster;
     expect(await another.cluster.ownerOf('s')).toEqual({ id });
@@ -374,7 +374,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(store.cluster.key).toEqual(another.cluster.key);
   });
 
-  it('K-2: a gateway learns that another one advertises the same address', async () => {
+  it('K-2: a gateway logs an error if another gateway advertises the same address', async () => {
     const address = 'http://127.0.0.1:8080';
     const problem = (): string | undefined => logged.find((line) => line.includes('"address_shared"'));
     await store.cluster.announce(address);
@@ -391,7 +391,7 @@ describe('claims and leases on PostgreSQL', () => {
     });
   });
 
-  it('K-5: a gateway that comes back at the same address takes over at once what it had claimed before', async () => {
+  it('K-5: a gateway that restarts at the same address takes over its earlier claims at once', async () => {
     await claim('s');
     await store.cluster.announce('http://gateway-1:8080');
     expect(await another.claim('s')).toBeUndefined();
@@ -400,7 +400,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await store.cluster.renew({})).toMatchObject({ lost: ['s'] });
   });
 
-  it('K-5: a gateway learns that another one is gone, or has left work, until it has taken over', async () => {
+  it('K-5: a gateway is told that another one is dead or has left work, until it has taken over', async () => {
     const { cluster } = store;
     const takeOver = async (): Promise<void> => {
       expect(await cluster.anyGone()).toBe(true);
@@ -429,14 +429,14 @@ describe('claims and leases on PostgreSQL', () => {
     await expect.poll(isLeft).toBe(false);
   });
 
-  it('K-5: a gateway looks for work after it could not hear of any', async () => {
+  it('K-5: a gateway looks for work after its notification connection was lost', async () => {
     await store.cluster.anyGone();
     await store.cluster.tookOver();
     await admin.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`);
     await expect.poll(async () => store.cluster.anyGone()).toBe(true);
   });
 
-  it('K-5: what cannot be forgotten of gateways that are gone does not keep others from taking over', async () => {
+  it('K-5: a failure to delete records of dead gateways does not prevent takeovers', async () => {
     const { cluster } = another;
     await admin.run(`UPDATE meanwhile.leases SET until = now() - interval '2 hours' WHERE gateway = $1`, [
       store.cluster.gatewayId,
@@ -448,7 +448,7 @@ describe('claims and leases on PostgreSQL', () => {
     await admin.script('ALTER TABLE meanwhile.away RENAME TO claims');
   });
 
-  it('K-2: a gateway is told at once that a commit found a claim lost', async () => {
+  it('K-2: a gateway is notified at once when a commit finds a lost claim', async () => {
     let told = 0;
     const stop = store.cluster.watchLost(() => (told += 1));
     const claimed = await claim('s');
@@ -461,7 +461,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await store.cluster.renew({})).toMatchObject({ lost: ['s'] });
   });
 
-  it('K-5: a renewal that is on its way when a gateway leaves does not bring its lease back', async () => {
+  it('K-5: a renewal during the shutdown of a gateway does not restore its lease', async () => {
     const lock = admin.connect({ max: 1 });
     try {
       await lock.unsafe('BEGIN');
@@ -480,7 +480,7 @@ describe('claims and leases on PostgreSQL', () => {
     }
   });
 
-  it('K-2: nothing is left of a gateway that has been gone for long, and it joins again if it comes back', async () => {
+  it('K-2: records of a gateway that is dead for long are deleted, and it can join again', async () => {
     await claim('s');
     await admin.run(`UPDATE meanwhile.leases SET until = now() - interval '2 hours' WHERE gateway = $1`, [
       store.cluster.gatewayId,
@@ -496,7 +496,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await another.claim('s')).toBeUndefined();
   });
 
-  it('K-6: gateways know what the others use of the limits, as long as their leases hold', async () => {
+  it('K-6: gateways know the usage of others while their leases are valid', async () => {
     const usage = { sessions: { ada: 2 }, tasks: { ben: 1 } };
     expect(await store.cluster.renew(usage)).toEqual({ lost: [], others: [] });
     expect(await another.cluster.renew({})).toEqual({ lost: [], others: [usage] });
@@ -511,7 +511,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await store.cluster.renew({})).toMatchObject({ others: [] });
   });
 
-  it('K-5: sessions that cannot be restored do not hide others behind them', async () => {
+  it('K-5: sessions that cannot be restored do not hide other sessions', async () => {
     await admin.script(`
       INSERT INTO meanwhile.sessions SELECT 's' || n, '{}', 'ada', 'client', n, true FROM generate_series(10001, 14500) n;
       INSERT INTO meanwhile.claims SELECT id, '${another.cluster.gatewayId}', nextval('meanwhile.fences')
@@ -521,7 +521,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(found).toEqual(['s10500', 's12500', 's14500', 's10500']);
   });
 
-  it('P-4: nothing is left claimed of an idle session that cannot be read', async () => {
+  it('P-4: an idle session that cannot be read is not left claimed', async () => {
     const id = 'x'.repeat(9000);
     const claimed = await claim(id);
     claimed.put('session', session(id));
@@ -531,7 +531,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(await admin.run('SELECT FROM meanwhile.claims')).toEqual([]);
   });
 
-  it('K-5: sessions to resume are those that no other gateway has', async () => {
+  it('K-5: the sessions to resume are those without another owner', async () => {
     for (const id of ['a', 'b']) {
       const claimed = await claim(id, another);
       claimed.put('session', session(id));
@@ -543,7 +543,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect(ids(await store.sessionsToResume()).toSorted()).toEqual(['a', 'b']);
   });
 
-  it('K-2, T-2: overdue tasks stay while another gateway has their session', async () => {
+  it('K-2, T-2: overdue tasks are kept while another gateway owns their session', async () => {
     const holder = await claim('s', another);
     holder.put('task', { ...task('t', 's'), status: 'completed', result: { content: [] }, keepUntil: 10 });
     await holder.settled();
@@ -553,7 +553,7 @@ describe('claims and leases on PostgreSQL', () => {
     expect((await holder.load()).tasks).toEqual([]);
   });
 
-  it('K-2: idle sessions are not deleted while another gateway has them, and are when its claim has expired', async () => {
+  it('K-2: idle sessions are kept while another gateway owns them, and deleted when its claim has expired', async () => {
     const holder = await claim('s', another);
     holder.put('session', session('s'));
     await holder.settled();

@@ -62,7 +62,7 @@ async function storeCommand(...args: string[]): Promise<{ code: number; stdout: 
   return ran;
 }
 
-test('K-1, P-1: the database, the gateways that use it and the number of records are shown', async () => {
+test('K-1, P-1: `store` shows the database, its gateways and the number of records', async () => {
   const [one, other] = [await open(), await open()];
   await one.cluster.announce('http://gateway-1:8080');
   const claimed = await claim(one, 's');
@@ -102,7 +102,7 @@ test('K-1, P-1: the database, the gateways that use it and the number of records
   expect((await storeCommand()).stdout).toMatch(/^used by +no gateway$/m);
 });
 
-test('K-1, P-1: prune removes what is over beside running gateways, but nothing that they have', async () => {
+test('K-1, P-1: `store prune` deletes expired records beside running gateways, but not those of their sessions', async () => {
   const store = await open();
   const fill = async (id: string, idleMs: number, ...tasks: Task[]): Promise<ClaimedSession> => {
     const claimed = await claim(store, id, idleMs);
@@ -140,7 +140,7 @@ test('K-1, P-1: prune removes what is over beside running gateways, but nothing 
   await held.settled();
 });
 
-test('K-1, P-1: everything is exported, in pages, and secrets only if asked for', async () => {
+test('K-1, P-1: `store export` writes all records in pages, with secrets only on request', async () => {
   const store = await open();
   const claimed = await claim(store, 's');
   const large = { text: 'x'.repeat(3 * 1024 * 1024) };
@@ -162,7 +162,7 @@ test('K-1, P-1: everything is exported, in pages, and secrets only if asked for'
   expect((await storeCommand('export', '--with-secrets')).stdout).toContain('swordfish');
 });
 
-test('G-5: the audit record of a database is read without a gateway, and one of an earlier version has none', async () => {
+test('G-5: `audit` reads the record from a database without a gateway, and reports a missing record', async () => {
   const audit = async (...args: string[]) => runCommand(['audit', '--store', server.url(), ...args]);
   const store = await open();
   const log = await store.openAudit();
@@ -179,7 +179,7 @@ test('G-5: the audit record of a database is read without a gateway, and one of 
   expect(all.stdout + none.stderr).not.toContain('hunter2');
 });
 
-test('K-1: what is wrong with the database is said with the fix, and nothing is created', async () => {
+test('K-1: problems of the database are reported with a fix, and nothing is created', async () => {
   for (const action of ['show', 'prune', 'export']) {
     const ran = await storeCommand(action);
     expect(ran).toMatchObject({ code: 1, stdout: '' });

@@ -55,7 +55,7 @@ describe('the audit record on PostgreSQL', () => {
   });
   afterEach(async () => store.close());
 
-  it('G-5: a search that takes long does not delay the connection of the history, on which lines are written', async () => {
+  it('G-5: a slow search does not delay the history, whose connection also writes lines', async () => {
     const audit = await store.openAudit();
     await audit.append([callLine(1)]);
     // Every line takes a second.
@@ -74,7 +74,7 @@ describe('the audit record on PostgreSQL', () => {
     ['server', 'audit_by_server'],
     ['tool', 'audit_by_tool'],
     ['sessionId', 'audit_by_session'],
-  ])('G-5: the few lines of a %s are found by an index', async (field, index) => {
+  ])('G-5: lines of a rare %s are found with an index', async (field, index) => {
     await store.openAudit();
     await admin.script(`INSERT INTO meanwhile.audit (seq, gateway, n, kind, owner, answerer, server, tool, session_id, at, bytes, data)
       SELECT i, 'g', i, 'answer', 'ann', 'a' || i, 's' || i, 't' || i, 'n' || i, i, 100, '{}' FROM generate_series(1, 20000) i;
@@ -91,7 +91,7 @@ accountsContract('postgres', async () => {
   return { store: await open(), openAnother: open, shared: true };
 });
 
-it('A-S: gateways whose clocks differ agree on who has the claim of an account', async () => {
+it('A-S: gateways with different clocks agree on the claim of an account', async () => {
   await empty();
   const stores = [await open(), await open()] as const;
   const [accounts, others]: AccountStore[] = stores.map((store) => store.accounts);
@@ -130,7 +130,7 @@ describe('a gateway', () => {
     return fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }) });
   }
 
-  it('K-1, K-7, P-1: keeps its sessions on PostgreSQL, and is ready while that is', async () => {
+  it('K-1, K-7, P-1: keeps its sessions on PostgreSQL, and is ready while the database is up', async () => {
     const first = await start();
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
     const hello = await send(first, { method: 'initialize', params });
@@ -172,7 +172,7 @@ describe('opening', () => {
     return error;
   };
 
-  it('K-1: names what is wrong with the URL, and never the password', async () => {
+  it('K-1: fails with the problem of the URL, and without the password', async () => {
     expect(await failure(server.url('postgres', 'ann:hunter22'))).toMatchObject({
       code: 'STORE_UNUSABLE',
       message: expect.stringContaining('check user and password'),
@@ -196,14 +196,14 @@ describe('opening', () => {
     }
   });
 
-  it('K-1: names the command that installs the driver', async () => {
+  it('K-1: fails with the command that installs the driver', async () => {
     await expect(loadDriver('postgres://host/x', 'a-driver-that-is-not-there')).rejects.toMatchObject({
       code: 'STORE_UNUSABLE',
       message: expect.stringMatching(/^postgres:\/\/host\/x: .*npm install postgres@3/),
     });
   });
 
-  it('K-1: names the privilege that is missing, and does without it where the schema is there', async () => {
+  it('K-1: fails with the missing privilege, and does not need it if the schema exists', async () => {
     await admin.script(`DROP ROLE IF EXISTS bob; CREATE ROLE bob LOGIN PASSWORD 'hunter2'`);
     const url = server.url('postgres', 'bob:hunter2');
     expect(await failure(url)).toMatchObject({
@@ -225,7 +225,7 @@ describe('opening', () => {
     await admin.script('DROP SCHEMA meanwhile CASCADE; DROP ROLE bob');
   });
 
-  it('K-1: says how many connections a gateway needs if there are not enough, and leaves nothing behind', async () => {
+  it('K-1: fails with the number of needed connections, and leaves no connections open', async () => {
     await admin.script(`CREATE ROLE eve LOGIN PASSWORD 'hunter2' CONNECTION LIMIT 6; GRANT ann TO eve`);
     const url = server.url('postgres', 'eve:hunter2');
     expect(await failure(url)).toMatchObject({
@@ -241,7 +241,7 @@ describe('opening', () => {
     await admin.script('DROP SCHEMA meanwhile CASCADE; DROP OWNED BY eve; DROP ROLE eve');
   });
 
-  it('K-1: refuses a server that is too old, and names the version that it needs', async () => {
+  it('K-1: refuses an old server and names the required version', async () => {
     // It says that it is one.
     await admin.script(
       `CREATE SCHEMA old; CREATE FUNCTION old.current_setting(text) RETURNS text LANGUAGE sql AS 'SELECT ''120022'''`,
@@ -256,7 +256,7 @@ describe('opening', () => {
   it.each([
     [-60_000, '60 seconds behind'],
     [60_000, '60 seconds ahead of'],
-  ])('K-1: refuses to start with a clock that is %i ms off, and leaves no lease', async (off, words) => {
+  ])('K-1: refuses a clock that is off by %i ms, and leaves no lease', async (off, words) => {
     expect(await failure(server.url(), { clock: { now: () => Date.now() + off } })).toMatchObject({
       code: 'STORE_UNUSABLE',
       message: expect.stringMatching(new RegExp(`clock of this machine is ${words} that of the database; synchronize`)),
@@ -264,7 +264,7 @@ describe('opening', () => {
     expect(await admin.run('SELECT FROM meanwhile.leases')).toEqual([]);
   });
 
-  it('K-1: warns once when the clocks begin to differ, and when gateways have different leases', async () => {
+  it('K-1: warns once about differing clocks and about differing leases', async () => {
     const warned: Record<string, unknown>[] = [];
     const told = createLog('warn', (line) => warned.push(JSON.parse(line) as Record<string, unknown>));
     let off = 20_000;
@@ -288,7 +288,7 @@ describe('opening', () => {
     }
   });
 
-  it('K-1: refuses a database that cannot keep every text, and names the fix', async () => {
+  it('K-1: refuses a database with an unsuitable encoding and names the fix', async () => {
     await admin.script(`CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0`);
     expect(await failure(server.url('ascii'))).toMatchObject({
       code: 'STORE_UNUSABLE',
@@ -296,7 +296,7 @@ describe('opening', () => {
     });
   });
 
-  it('K-3: refuses a database without the key that gateways sign with, and names the fix', async () => {
+  it('K-3: refuses a database without the signing key of the gateways and names the fix', async () => {
     await (await open()).close();
     await admin.run(`DELETE FROM meanwhile.secrets WHERE name = 'gateways'`);
     const refused = await failure(server.url());
@@ -306,7 +306,7 @@ describe('opening', () => {
     await (await open()).close();
   });
 
-  it('P-4, K-1: refuses what is not ours, or newer, untouched', async () => {
+  it('P-4, K-1: refuses a foreign schema and a newer version, and changes neither', async () => {
     await admin.script('CREATE SCHEMA meanwhile; CREATE TABLE meanwhile.precious (x int)');
     expect(await failure(server.url())).toMatchObject({ code: 'STORE_NOT_OURS' });
     expect(await admin.run('SELECT x FROM meanwhile.precious')).toEqual([]);
@@ -319,13 +319,13 @@ describe('opening', () => {
     });
   });
 
-  it('P-4, K-1: gateways that start at the same moment create the store once', async () => {
+  it('P-4, K-1: concurrent starts create the store once', async () => {
     const stores = await Promise.all([open(), open(), open(), open()]);
     for (const store of stores) expect(await store.servers()).toEqual([]);
     await Promise.all(stores.map(async (store) => store.close()));
   });
 
-  it('P-4: brings an older store up to date, with all steps or none', async () => {
+  it('P-4: migrates an older store completely or not at all', async () => {
     await migrate(admin);
     await admin.run(`INSERT INTO meanwhile.servers VALUES ('a', '{}')`);
     const broken = [...MIGRATIONS, 'CREATE TABLE meanwhile.later (x int); CREATE TABLE meanwhile.servers (x int)'];

@@ -78,11 +78,11 @@ describe('TLS', () => {
     [`sslmode=verify-full&${CA}`, true],
     ['sslmode=require&sslnegotiation=direct', true],
     ['sslmode=require&channel_binding=prefer&gssencmode=disable&application_name=x', true],
-  ])('K-1: with %j it is used: %s', async (parameters, ssl) => {
+  ])('K-1: with %j TLS is used: %s', async (parameters, ssl) => {
     expect(await hasTls(parameters)).toEqual({ ssl });
   });
 
-  it('K-1: the server is known by its name, too, and by its authority alone', async () => {
+  it('K-1: verify-full checks the host name, and verify-ca only the certificate authority', async () => {
     expect(await hasTls(`sslmode=verify-full&${CA}`, undefined, 'localhost')).toEqual({ ssl: true });
     // Another name of the same machine.
     expect(await hasTls(`sslmode=verify-ca&${CA}`, undefined, '127.1')).toEqual({ ssl: true });
@@ -91,7 +91,7 @@ describe('TLS', () => {
     );
   });
 
-  it('K-1: the other way is tried where the server allows only that', async () => {
+  it('K-1: allow and prefer try the other mode if the server refuses the first', async () => {
     expect(await hasTls('sslmode=allow', 'secret:hunter2')).toEqual({ ssl: true });
     expect(await hasTls('sslmode=prefer', 'open:hunter2')).toEqual({ ssl: false });
     expect(await hasTls('sslmode=disable', 'secret:hunter2')).toMatch(/no encryption; check user and password/);
@@ -100,7 +100,7 @@ describe('TLS', () => {
     expect(await hasTls('', 'ann:hunter22')).toMatch(/password authentication failed.*; check user and password/);
   });
 
-  it('K-1: a server without it is used if that is allowed, and otherwise named as such', async () => {
+  it('K-1: a server without TLS is used if the mode allows it, and otherwise the error says so', async () => {
     for (const mode of ['allow', 'prefer'])
       expect(await query(`${plain.url()}?sslmode=${mode}`, HAS_TLS)).toEqual({ ssl: false });
     for (const mode of ['require', 'verify-ca', 'verify-full'])
@@ -109,7 +109,7 @@ describe('TLS', () => {
       );
   });
 
-  it('K-1: a certificate that is not trusted is named as such, with the parameter that helps', async () => {
+  it('K-1: an untrusted certificate is reported with the parameter to set', async () => {
     const other = `sslrootcert=${file('other-ca.crt')}`;
     for (const parameters of [
       'sslmode=verify-ca',
@@ -123,7 +123,7 @@ describe('TLS', () => {
     expect(await hasTls(`sslmode=prefer&${other}`)).toEqual({ ssl: false });
   });
 
-  it('K-1: a gateway shows its own certificate', async () => {
+  it('K-1: the gateway can use a client certificate', async () => {
     const key = `sslkey=${file('client.key')}`;
     const locked = `sslkey=${file('client-locked.key')}`;
     expect(await hasTls(`sslmode=verify-full&${CA}&${CERTIFICATE}&${key}`, 'carol')).toEqual({ ssl: true });
@@ -142,7 +142,7 @@ describe('TLS', () => {
       .toMatch(/; the server rejects the certificate of this gateway, .*sslcert and sslkey/);
   });
 
-  it('K-1: a file that is not there, or not what it should be, is named', async () => {
+  it('K-1: a missing or wrong file is named', async () => {
     const missing = file('missing');
     for (const [parameters, words] of [
       [`sslrootcert=${missing}`, `sslrootcert ${missing} cannot be read: ENOENT`],
@@ -161,7 +161,7 @@ describe('TLS', () => {
     );
   });
 
-  it('K-1, K-7: a whole store works with it, and comes back after it was cut', async () => {
+  it('K-1, K-7: a store works with TLS and recovers after its connections were cut', async () => {
     const proxy = await TcpProxy.start(server.port);
     const log = createLog('silent');
     try {
@@ -187,7 +187,7 @@ describe('TLS', () => {
 });
 
 describe('opening', () => {
-  it('K-1: a balancer without a server behind it is named as such', async () => {
+  it('K-1: a balancer that closes connections is reported as a closed connection', async () => {
     const proxy = await TcpProxy.start(server.port);
     proxy.turnsAway = true;
     try {
@@ -213,7 +213,7 @@ describe('several hosts', () => {
     `postgres://ann:hunter2@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/postgres`;
   const PORT = `SELECT current_setting('port')::int AS port`;
 
-  it('K-1, K-7: the first that can be reached is used', async () => {
+  it('K-1, K-7: the first reachable host is used', async () => {
     expect(await query(hosts(1, server.port), PORT)).toEqual({ port: server.port });
     expect(await query(hosts(server.port, 1), PORT)).toEqual({ port: server.port });
     expect(await query(hosts(1, 2), PORT)).toMatch(
@@ -221,7 +221,7 @@ describe('several hosts', () => {
     );
   });
 
-  it('K-1, K-7: target_session_attrs chooses among them', async () => {
+  it('K-1, K-7: target_session_attrs selects among them', async () => {
     const any = hosts(plain.port, server.port);
     expect(await query(any, PORT)).toEqual({ port: plain.port });
     expect(await query(`${any}?target_session_attrs=read-write`, PORT)).toEqual({ port: server.port });
@@ -237,7 +237,7 @@ describe('several hosts', () => {
     }
   });
 
-  it('K-7: one that can only be read, as after a failover, is left for the next', async () => {
+  it('K-7: a read-only host, as after a failover, is replaced by the next one', async () => {
     const db = await Database.open(hosts(plain.port, server.port));
     const write = 'CREATE TABLE IF NOT EXISTS public.written (x int)';
     try {

@@ -21,7 +21,7 @@ describe('writing to PostgreSQL', () => {
   let claim: TwoStores['claim'];
   useTwoStores(postgres, (stores) => ({ store, another, claim } = stores));
 
-  it('K-7: changes are written and the lease is renewed however busy the connections are, and the gateway is not ready while it cannot be', async () => {
+  it('K-7: writes and lease renewals do not wait for busy connections, and a failed renewal is a problem', async () => {
     const other = admin.connect({ max: 1 });
     const claimed = await claim('s');
     try {
@@ -48,7 +48,7 @@ describe('writing to PostgreSQL', () => {
     }
   });
 
-  it('K-7, W-4: nothing waits for the history, however long its statements take', async () => {
+  it('K-7, W-4: other statements do not wait for slow statements of the history', async () => {
     const other = admin.connect({ max: 1 });
     try {
       await other.unsafe('BEGIN; LOCK TABLE meanwhile.history');
@@ -64,7 +64,7 @@ describe('writing to PostgreSQL', () => {
     }
   });
 
-  it('K-9: very many records are looked through and deleted some at a time', async () => {
+  it('K-9: many records are searched and deleted in batches', async () => {
     const { gatewayId } = another.cluster;
     await admin.script(`
       INSERT INTO meanwhile.sessions SELECT 's' || n, '{"id":"s' || n || '"}', 'ada', 'client', n, true FROM generate_series(1, 4500) n;
@@ -80,7 +80,7 @@ describe('writing to PostgreSQL', () => {
     expect(await admin.run('SELECT FROM meanwhile.tasks UNION ALL SELECT FROM meanwhile.claims')).toEqual([]);
   });
 
-  it('K-9: of a principal with very many sessions the newest are looked at', async () => {
+  it('K-9: only the newest of many sessions of a principal are searched', async () => {
     const { gatewayId } = another.cluster;
     await admin.script(`
       INSERT INTO meanwhile.sessions SELECT 's' || n, '{"id":"s' || n || '"}', 'ada', 'client', n, false
@@ -101,7 +101,7 @@ describe('writing to PostgreSQL', () => {
       );
     };
 
-    it('K-7: that are cut cost nothing: what is written and read meanwhile succeeds', async () => {
+    it('K-7: that are cut lose no reads or writes', async () => {
       const claimed = await claim('s');
       for (let round = 0; round < 10; round += 1) {
         claimed.put('event', event(`e${round}`, 's'));
@@ -114,7 +114,7 @@ describe('writing to PostgreSQL', () => {
       expect(await another.claim('s')).toBeDefined();
     });
 
-    it('K-7: that are cut while a statement begins are replaced, whatever the driver was about to write', async () => {
+    it('K-7: that are cut while a statement begins are replaced', async () => {
       const proxy = await TcpProxy.start(server.port);
       const db = await Database.open(server.url(undefined, undefined, proxy.port));
       const one = new Connections({ max: 1, answerMs: 10_000, connect: () => db.connect({ max: 1 }) });
@@ -135,7 +135,7 @@ describe('writing to PostgreSQL', () => {
       }
     });
 
-    it('K-7: that can only read after a failover are replaced', async () => {
+    it('K-7: that are read-only after a failover are replaced', async () => {
       const db = await Database.open(server.url());
       try {
         const readOnly = `SELECT set_config('default_transaction_read_only', 'on', false), pg_sleep(0.1)`;
@@ -148,12 +148,12 @@ describe('writing to PostgreSQL', () => {
       }
     });
 
-    it('K-7: are limited in number and time, and more statements than connections wait', async () => {
+    it('K-7: are limited in number and time, and further statements wait', async () => {
       const shown = await Promise.all(Array.from({ length: 20 }, async () => admin.run('SHOW statement_timeout')));
       expect(shown.flat()).toEqual(shown.map(() => ({ statement_timeout: '8s' })));
     });
 
-    it('K-7: a statement does not wait for ever for one of them', async () => {
+    it('K-7: a statement that waits too long for a connection fails', async () => {
       const one = new Connections({ max: 1, answerMs: 1000, connect: () => admin.connect({ max: 1 }) });
       const slow = async () => one.run('SELECT pg_sleep(0.7)', []);
       const made = await Promise.allSettled([slow(), slow(), slow()]);
@@ -163,7 +163,7 @@ describe('writing to PostgreSQL', () => {
       await one.close();
     });
 
-    it('K-2: a gateway that others have removed writes nothing until it has joined again', async () => {
+    it('K-2: a gateway that was removed writes nothing until it has joined again', async () => {
       const claimed = await claim('s');
       await admin.script('DELETE FROM meanwhile.gateways; DELETE FROM meanwhile.claims; DELETE FROM meanwhile.leases');
       claimed.put('event', event('e', 's'));
@@ -177,7 +177,7 @@ describe('writing to PostgreSQL', () => {
       expect(await admin.read('SELECT id FROM meanwhile.servers')).toHaveLength(1);
     });
 
-    it('K-7, S-3: changes of servers are still reported after they were cut', async () => {
+    it('K-7, S-3: changes of servers are still reported after the connections were cut', async () => {
       const seen: string[] = [];
       store.watchServers((id) => seen.push(id));
       await cut();
@@ -186,7 +186,7 @@ describe('writing to PostgreSQL', () => {
       await expect.poll(() => seen, { timeout: 15_000 }).toEqual(['a']);
     });
 
-    it('K-3, S-3: who takes a session over knows of all changes that its client was told of', async () => {
+    it('K-3, S-3: a gateway that takes over a session knows all changes of servers that its client knows', async () => {
       const before = await claim('s', another);
       before.put('session', session('s'));
       await before.settled();
@@ -220,7 +220,7 @@ describe('writing to PostgreSQL', () => {
         await proxy.close();
       });
 
-      it('K-7: that are accepted and closed at once are not opened again and again, and fail what needs them', async () => {
+      it('K-7: that are closed at once are retried at a limited rate, and dependent operations fail', async () => {
         const claimed = await claim('s', behind);
         proxy.turnsAway = true;
         proxy.cut();
@@ -238,7 +238,7 @@ describe('writing to PostgreSQL', () => {
         expect(ids((await claimed.load()).events)).toEqual(['e']);
       });
 
-      it('K-7: that are accepted and stay silent are given up, also the one that waits for what others tell', async () => {
+      it('K-7: that stay silent are given up, including the one for notifications', async () => {
         proxy.hold();
         proxy.cut();
         await expect.poll(() => behind.problem, { timeout: 20_000 }).toBe('unreachable');
@@ -251,7 +251,7 @@ describe('writing to PostgreSQL', () => {
       });
     });
 
-    it('K-7: nothing is said to be stored while the database is down, and all is stored when it is back', async () => {
+    it('K-7: while the database is down nothing counts as stored, and all changes are stored afterwards', async () => {
       const claimed = await claim('s');
       await server.down();
       try {
@@ -273,7 +273,7 @@ describe('writing to PostgreSQL', () => {
     });
   });
 
-  it('P-1: numbers come back as they were, however long', async () => {
+  it('P-1: large numbers stay exact', async () => {
     const claimed = await claim('s');
     const data = parseExact('{"n":12345678901234567890,"m":-9007199254740993}') as Record<string, unknown>;
     claimed.put('event', { ...event('e', 's'), data });
@@ -281,7 +281,7 @@ describe('writing to PostgreSQL', () => {
     expect(stringifyExact(read?.data)).toBe('{"n":12345678901234567890,"m":-9007199254740993}');
   });
 
-  it('X-4: ids that PostgreSQL could not keep are those of sessions, tasks and subscriptions like others', async () => {
+  it('X-4: IDs that PostgreSQL cannot store as text work for sessions, tasks and subscriptions', async () => {
     const odd = ['nul \0', 'half \ud83d', '"quoted', 'x'.repeat(9000)];
     for (const id of odd) {
       const claimed = await claim(id);
@@ -300,7 +300,7 @@ describe('writing to PostgreSQL', () => {
     expect(await store.sessionsToResume()).toEqual([]);
   });
 
-  it('P-4: a record that cannot be read is set aside, and the rest goes on', async () => {
+  it('P-4: an unreadable record is set aside, and the others are read', async () => {
     const claimed = await claim('s');
     claimed.put('event', event('a', 's'));
     claimed.put('event', event('b', 's'));
@@ -312,7 +312,7 @@ describe('writing to PostgreSQL', () => {
     ]);
   });
 
-  it('X-3: a session that has more than fits in one statement is written by several', async () => {
+  it('X-3: a session too large for one statement is written in several', async () => {
     const claimed = await claim('s');
     const text = 'x'.repeat(7 * 1024 * 1024);
     for (const id of ['a', 'b', 'c']) claimed.put('event', { ...event(id, 's'), data: { text } });
@@ -320,22 +320,22 @@ describe('writing to PostgreSQL', () => {
     expect(ids((await (await claim('s', another)).load()).events)).toEqual(['a', 'b', 'c']);
   });
 
-  it('X-3: records are made to fit into any number of bytes', async () => {
+  it('X-3: records can be trimmed to a fractional number of bytes', async () => {
     const claimed = await claim('s');
     claimed.put('event', { ...event('e', 's'), data: { text: 'x'.repeat(1000) } });
     expect(await claimed.trim(101.7, 0)).toMatchObject({ events: 1 });
   });
 
   it.each([
-    ['by a rule', `ALTER TABLE meanwhile.events ADD CHECK (id <> 'refused')`],
+    ['by a constraint', `ALTER TABLE meanwhile.events ADD CHECK (id <> 'refused')`],
     [
-      'for want of memory',
+      'for lack of memory',
       `CREATE FUNCTION meanwhile.refuse() RETURNS trigger LANGUAGE plpgsql
          AS 'BEGIN RAISE EXCEPTION ''invalid memory alloc request size'' USING ERRCODE = ''XX000''; END';
        CREATE TRIGGER refuse BEFORE INSERT ON meanwhile.events FOR EACH ROW WHEN (new.id = 'refused')
          EXECUTE FUNCTION meanwhile.refuse()`,
     ],
-  ])('X-4: a record that the database refuses %s fails its own session, and no other', async (_, refusal) => {
+  ])('X-4: a record that the database refuses %s fails its own session only', async (_, refusal) => {
     const [a, b] = [await claim('a'), await claim('b')];
     await admin.script(refusal);
     for (const id of ['a1', 'refused', 'a2']) a.put('event', event(id, 'a'));
@@ -345,7 +345,7 @@ describe('writing to PostgreSQL', () => {
     expect(ids((await b.load()).events)).toEqual(['b1']);
   });
 
-  it('X-4: a record that is refused while others are put is not taken for stored', async () => {
+  it('X-4: a refused record does not count as stored when others are written', async () => {
     const claimed = await claim('s');
     await admin.script(`ALTER TABLE meanwhile.events ADD CHECK (id <> 'refused')`);
     claimed.put('event', event('refused', 's'));
