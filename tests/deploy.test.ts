@@ -30,7 +30,7 @@ test('L-2: the image is small, runs as a user, keeps its data in a volume and ch
   for (const [name] of stage.matchAll(/MEANWHILE_\w+/g)) expect(VARIABLES).toContain(name);
 });
 
-test('L-2: files with secrets come into neither the package nor the image nor the repository', async () => {
+test('L-2: files with secrets are in neither the package, the image nor the repository', async () => {
   const folder = await temporaryFolder();
   mkdirSync(join(folder, 'deploy'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify(packageJson));
@@ -47,7 +47,7 @@ test('L-2: files with secrets come into neither the package nor the image nor th
   expect(ignored).toEqual(expect.arrayContaining(['.env', '.env.*']));
 });
 
-test('L-2: the config file of the image lets a container listen', async () => {
+test('L-2: the config file of the image accepts connections from outside the container', async () => {
   const sources = { flags: { config: join(ROOT, 'deploy/meanwhile.json') }, cwd: ROOT };
   const env = { HOME: ROOT, MEANWHILE_TOKEN: '0123456789abcdef', MEANWHILE_HOST: '0.0.0.0' };
   const { settings, servers } = await loadConfig({ ...sources, env });
@@ -62,7 +62,7 @@ function servicesIn(compose: string): Record<string, string> {
   return Object.fromEntries(each.map((service) => [/^[\w-]+/.exec(service)?.[0], service]));
 }
 
-test('L-2, K-1: compose runs one gateway, and as a profile Postgres with two gateways that work together', async () => {
+test('L-2, K-1: compose.yaml runs one gateway, and with a profile Postgres and two gateways', async () => {
   const text = await read('compose.yaml');
   const named = servicesIn(text);
   expect(Object.keys(named)).toEqual(['gateway', 'postgres', 'gateway-1', 'gateway-2', 'balancer']);
@@ -86,7 +86,7 @@ test('L-2, K-1: compose runs one gateway, and as a profile Postgres with two gat
   expect(await read('Dockerfile')).toContain('MEANWHILE_PORT=8080');
 });
 
-test('L-2, K-5: process managers give a gateway the time that it needs to stop', async () => {
+test('L-2, K-5: process managers give a gateway enough time to stop', async () => {
   const { settings } = await loadConfig({ flags: {}, env: { HOME: ROOT }, cwd: ROOT });
   const seconds = (settings.cluster.drainMs + 5000) / 1000;
   const { 'gateway-1': replica = '' } = servicesIn(await read('compose.yaml'));
@@ -94,7 +94,7 @@ test('L-2, K-5: process managers give a gateway the time that it needs to stop',
   expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(await read('meanwhile.service'))?.[1])).toBeGreaterThan(seconds);
 });
 
-test('L-2: the unit starts the gateway with data of its own and few rights', async () => {
+test('L-2: the systemd unit starts the gateway with its own data and few privileges', async () => {
   const text = await read('meanwhile.service');
   const settings = new Map([...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]));
   const [env, program, command = '', ...flags] = settings.get('ExecStart')?.split(' ') ?? [];

@@ -10,11 +10,11 @@ import { defer } from './support/owned.ts';
 
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
 
-test('H-11: the pages name every tool, setting and difference as they are (npm run docs writes them)', async () => {
+test('H-11: the reference pages are up to date with tools, settings and differences (npm run docs writes them)', async () => {
   for (const { path, before, after } of await pagesWithReference()) expect(before, path).toBe(after);
 });
 
-test('the README says only what the project itself can do: its commands exist', async () => {
+test('the npm scripts in the README exist', async () => {
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
@@ -28,7 +28,7 @@ test('the README says only what the project itself can do: its commands exist', 
 test.each([
   ['README.md', readme],
   ['docs/CONFIG.md', await readFile(join(ROOT, 'docs/CONFIG.md'), 'utf8')],
-])('X-4: each config in %s is read as it stands; only the one that says so needs a variable', async (_page, page) => {
+])('X-4: each config in %s is valid, and only one needs an environment variable', async (_page, page) => {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-docs-'));
   defer(() => rm(folder, { recursive: true }));
   const configs = [...page.matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
@@ -44,7 +44,7 @@ test.each([
   }
 });
 
-test('G-3, G-4: each config in docs/ANSWERS.md is read as it stands, and nothing in it is doubtful', async () => {
+test('G-3, G-4: each config in docs/ANSWERS.md is valid without warnings', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'meanwhile-docs-'));
   defer(() => rm(folder, { recursive: true }));
   const configs = [...(await read('docs/ANSWERS.md')).matchAll(/^```json\n(.*?)^```$/gms)].map(([, text = '']) => text);
@@ -57,12 +57,12 @@ test('G-3, G-4: each config in docs/ANSWERS.md is read as it stands, and nothing
   }
 });
 
-test('D-1: what does not cross is told in the README, and where all of it stands', () => {
+test('D-1: the README says what does not cross the gateway, and links to the full list', () => {
   const [, told = ''] = /^### What does not cross\n(.*?)^##/ms.exec(readme) ?? [];
   expect(told).toContain('](docs/DIRECT.md#what-does-not-cross)');
 });
 
-test('the links between the pages lead somewhere', async () => {
+test('the links between the pages are valid', async () => {
   const written = (await readdir(join(ROOT, 'docs'))).filter((name) => name.endsWith('.md'));
   const pages = ['README.md', 'CONTRIBUTING.md', ...written.map((name) => `docs/${name}`)];
   const texts = new Map(await Promise.all(pages.map(async (page) => [page, await read(page)] as const)));
@@ -82,7 +82,7 @@ test('the links between the pages lead somewhere', async () => {
 
 const ABOUT_THE_CODE = ['docs/ARCHITECTURE.md', 'docs/INTERNALS.md', 'docs/DECISIONS.md'];
 
-test.each(ABOUT_THE_CODE)('the files and folders that %s names exist', async (page) => {
+test.each(ABOUT_THE_CODE)('the files and folders named in %s exist', async (page) => {
   const folders = (await readdir(join(ROOT, 'src'))).filter((name) => !name.includes('.'));
   const path = new RegExp(`^(?:${folders.join('|')}|tests)/`);
   const named = inlineCode(await read(page)).filter((text) => path.test(text));
@@ -91,7 +91,7 @@ test.each(ABOUT_THE_CODE)('the files and folders that %s names exist', async (pa
   expect(missing).toEqual([]);
 });
 
-test('the journeys of docs/ARCHITECTURE.md name functions of the files that they pass', async () => {
+test('the journeys in docs/ARCHITECTURE.md name functions that their files contain', async () => {
   const [, journeys = ''] = /^## Three journeys\n(.*?)^## /ms.exec(await read('docs/ARCHITECTURE.md')) ?? [];
   const steps = [...journeys.matchAll(/^\| `([^`]+\.ts)` \| (.*) \|$/gm)];
   expect(steps.length).toBeGreaterThan(20);

@@ -48,7 +48,7 @@ async function citedIds(): Promise<Set<string>> {
   return new Set(proofs.flatMap((proves) => proves.split(', ')));
 }
 
-test('every requirement that is due has a test that cites it', async () => {
+test('every due requirement has a test that cites it', async () => {
   expect(ids).toContain('H-12');
   expect(ids).toHaveLength(152);
   const cited = await citedIds();

@@ -48,12 +48,12 @@ function forbiddenImports({ path, imports }: SourceFile): string[] {
   });
 }
 
-test('walls: the folders are those of the architecture', () => {
+test('walls: the folders of src are those of the architecture', () => {
   expect(files.length).toBeGreaterThan(50);
   expect(new Set(product.map(({ path }) => folderOf(path)))).toEqual(new Set(Object.keys(MAY_IMPORT)));
 });
 
-test('walls: no folder imports one that is closed to it', () => {
+test('walls: no folder imports a folder that it may not import', () => {
   expect(product.flatMap(forbiddenImports)).toEqual([]);
 });
 
@@ -68,7 +68,7 @@ test('walls: docs/ARCHITECTURE.md lists the same folders and imports', async () 
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(expected));
 });
 
-test('walls: core needs nothing but itself, lib and Node', () => {
+test('walls: core imports only core, lib and Node', () => {
   const foreign = product
     .filter(({ path }) => folderOf(path) === 'core')
     .flatMap(({ path, imports }) =>
@@ -79,7 +79,7 @@ test('walls: core needs nothing but itself, lib and Node', () => {
   expect(foreign).toEqual([]);
 });
 
-test('W-1: the logic of forms runs in a browser', () => {
+test('W-1: the form code imports only lib, so it runs in a browser', () => {
   const needed = new Set(product.filter(({ path }) => path.startsWith('src/lib/form/')).map(({ path }) => path));
   expect(needed.size).toBeGreaterThan(3);
   for (const path of needed) {
@@ -88,7 +88,7 @@ test('W-1: the logic of forms runs in a browser', () => {
   expect([...needed].filter((path) => !path.startsWith('src/lib/'))).toEqual([]);
 });
 
-test('walls: core knows no era, not even in a comment', () => {
+test('walls: core does not mention eras, not even in comments', () => {
   const era = /legacy|modern|\b20\d\d-\d\d-\d\d\b/i;
   const found = product
     .filter(({ path }) => folderOf(path) === 'core')
@@ -98,7 +98,7 @@ test('walls: core knows no era, not even in a comment', () => {
   expect(found).toEqual([]);
 });
 
-test('walls: the hub knows no listener and no era', () => {
+test('walls: the hub imports no listener and no era', () => {
   const found = product
     .filter(({ path }) => path.startsWith('src/north/hub/'))
     .flatMap(({ path, imports }) =>
@@ -109,7 +109,7 @@ test('walls: the hub knows no listener and no era', () => {
   expect(found).toEqual([]);
 });
 
-test('walls: only the commit gate waits for the store before clients are told', () => {
+test('walls: in north only the commit gate and /readyz wait for the store', () => {
   // `/readyz` asks whether the store can be written at all.
   const allowed = ['src/north/commit-gate.ts', 'src/north/http/listener.ts'];
   const waiting = product
@@ -123,7 +123,7 @@ test('walls: only the commit gate waits for the store before clients are told', 
   expect(replying.filter(({ text }) => !text.includes('replyWhenStored(')).map(({ path }) => path)).toEqual([]);
 });
 
-test('walls: only the composition root knows every part', () => {
+test('walls: only src/main.ts imports every part', () => {
   const inner = ['config', 'core', 'north', 'south', 'store'];
   const knowing = product
     .filter(({ imports }) => inner.every((folder) => imports.some((target) => folderOf(target) === folder)))
@@ -131,7 +131,7 @@ test('walls: only the composition root knows every part', () => {
   expect(knowing).toEqual(['src/main.ts']);
 });
 
-test('walls: nothing builds on classes of the SDK, apart from its errors', () => {
+test('walls: no class extends a class of the SDK, except errors', () => {
   const found = product.flatMap(({ path, text }) => {
     const fromSdk = [...text.matchAll(/import \{([^}]*)\} from '@modelcontextprotocol/g)].map(([, names]) => names);
     return [...text.matchAll(/ extends (\w+)/g)]
@@ -142,14 +142,14 @@ test('walls: nothing builds on classes of the SDK, apart from its errors', () =>
   expect(found).toEqual([]);
 });
 
-test('walls: nothing uses members that the SDK keeps to itself', () => {
+test('walls: the code uses no private members of the SDK', () => {
   const found = product.flatMap(({ path, text }) =>
     [...text.matchAll(/\??\._(?!meta\b)\w+/g)].map(([member]) => `${path} uses ${member}`),
   );
   expect(found).toEqual([]);
 });
 
-test('V-2: nothing of metrics and traces is loaded before it is used', () => {
+test('V-2: metrics and traces are loaded on demand', () => {
   const others = product.filter(({ path }) => folderOf(path) !== 'telemetry');
   const mentioning = others.filter(({ text }) => text.includes('/telemetry/'));
   expect(mentioning.map(({ path }) => path)).toEqual(['src/main.ts']);
@@ -158,7 +158,7 @@ test('V-2: nothing of metrics and traces is loaded before it is used', () => {
   expect(main?.text).not.toMatch(/from '\.\/telemetry\//);
 });
 
-test('N-1: nothing of notifications is loaded before it is configured', () => {
+test('N-1: notifications are loaded on demand', () => {
   const others = product.filter(({ path }) => folderOf(path) !== 'notify');
   const mentioning = others.filter(({ text }) => /['/]notify\/start\.ts'/.test(text));
   expect(mentioning.map(({ path }) => path)).toEqual(['src/main.ts']);
@@ -174,7 +174,7 @@ const LOADED_LATER = [
   /^node_modules\/(?:zod|undici|jose|nodemailer|postgres|@modelcontextprotocol)\//,
 ];
 
-test('K-1, G-4: a gateway starts without the parts that it may never use', async () => {
+test('K-1, G-4: a gateway starts without loading its optional parts', async () => {
   const { metafile } = await build({
     entryPoints: ['src/cli/index.ts', 'src/cli/commands/serve.ts', 'src/cli/commands/stdio.ts'],
     outdir: 'dist',
@@ -201,11 +201,11 @@ test('K-1, G-4: a gateway starts without the parts that it may never use', async
   expect(needed.filter((source) => LOADED_LATER.some((pattern) => pattern.test(source)))).toEqual([]);
 });
 
-test('walls: no imports in a circle', () => {
+test('walls: there are no import cycles', () => {
   expect(findCycle(files)).toBeUndefined();
 });
 
-test('walls: the reader of imports sees them, and a circle', () => {
+test('walls: the import checks find imports, cycles and violations', () => {
   const main = product.find(({ path }) => path === 'src/main.ts');
   expect(main?.imports).toEqual(expect.arrayContaining(['src/program.ts', 'src/store/sqlite/store.ts']));
   const cli = product.find(({ path }) => path === 'src/cli/run.ts');
@@ -218,7 +218,7 @@ test('walls: the reader of imports sees them, and a circle', () => {
 /** Files whose timers wait for the operating system, which no clock of ours can move. */
 const REAL_TIME = ['src/north/http/response.ts', 'src/north/http/unread.ts'];
 
-test('walls: core, north, south and notify go by a clock that tests can move', () => {
+test('walls: core, north, south and notify use a clock that tests can replace', () => {
   const real = /\b(?:setTimeout|setInterval)\(|Date\.now\(|AbortSignal\.timeout\(|setTimeout as /;
   const found = product
     .filter(({ path }) => ['core', 'north', 'south', 'notify'].includes(folderOf(path) ?? ''))

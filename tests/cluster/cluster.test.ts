@@ -5,7 +5,7 @@ import { clusterRound } from './round.ts';
 const FAULTS = 7;
 const LEASE_MS = 2000;
 
-test('K-2, K-3, K-5, K-6, K-7, K-8: nothing is lost, done or told twice, whatever happens to the gateways and their database', async () => {
+test('K-2, K-3, K-5, K-6, K-7, K-8: no work is lost, repeated or reported twice under random faults', async () => {
   const seed = Number(process.env['CLUSTER_SEED'] ?? 13);
   const repeat = `npm run test:cluster -- --seed ${seed} --faults ${FAULTS} --round ${FAULTS} --lease ${LEASE_MS} --light`;
   process.stdout.write(`cluster test: ${repeat}\n`);

@@ -4,6 +4,6 @@ import { expect, test } from 'vitest';
 import { ROOT } from '../support/imports.ts';
 import { MUTATIONS } from './mutations.ts';
 
-test.each(Object.entries(MUTATIONS))('K-8: the program can still be given the mistake %s', (_, { file, from }) => {
+test.each(Object.entries(MUTATIONS))('K-8: the mutation %s still applies to the source', (_, { file, from }) => {
   expect(readFileSync(join(ROOT, file), 'utf8').split(from)).toHaveLength(2);
 });

@@ -4,7 +4,7 @@ import { lost, type Loss } from './server-run.ts';
 import { conformanceOfServers } from './server-runs.ts';
 import type { Check } from './suite.ts';
 
-test('D-3, D-4, D-5, D-6, M-1: the official conformance suite finds in the direct endpoint, and in that of a group, what it finds in the server alone, in either era', async () => {
+test('D-3, D-4, D-5, D-6, M-1: direct and group endpoints pass the official conformance suite like the servers alone', async () => {
   const { surprises, findings, table } = await conformanceOfServers();
   expect(surprises, table).toEqual([]);
   // 30 + 37 + 9 scenarios, and some that do not count, with four backends and two groups.
@@ -15,7 +15,7 @@ function check(id: string, status: Check['status']): Check {
   return { id, name: id, status, description: id };
 }
 
-test('D-5: a scenario is worse if a check is missing, or fails or warns more often than alone', () => {
+test('D-5: a scenario is worse if a check is missing, or fails or warns more often than with the server alone', () => {
   const alone = [check('a', 'SUCCESS'), check('a', 'SUCCESS'), check('b', 'SUCCESS'), check('c', 'WARNING')];
   expect(lost(alone, alone)).toEqual([]);
   expect(lost(alone, [...alone, check('d', 'WARNING')])).toEqual([]);
@@ -25,7 +25,7 @@ test('D-5: a scenario is worse if a check is missing, or fails or warns more oft
   expect(lost(alone, [...alone, check('d', 'FAILURE')])).toHaveLength(1);
 });
 
-test('D-5: an exception without a reason to be is unexpected, as is a loss without an exception', () => {
+test('D-5: an exception that is not needed is reported, and so is a loss without an exception', () => {
   const set = { name: 'tasks', revision: '2026-07-28' as const, scenarios: ['s'] };
   const target = { era: 'legacy' as const, transport: 'http' as const, url: 'http://127.0.0.1/' };
   const fine: Finding = { set, target, scenario: 's', passed: true, lost: [], exception: undefined };

@@ -72,7 +72,7 @@ const failedTask = (message: string): Ending => ({
   list: [task('failed', { error: { message } })],
 });
 
-test('P-2: what is right is not complained about', () => {
+test('P-2: a correct story has no violations', () => {
   const story = new Story();
   slowTask(story);
   story.kill();
@@ -82,23 +82,27 @@ test('P-2: what is right is not complained about', () => {
 
 describe('P-2: tasks', () => {
   const spoilt: [string, (story: Story) => void, RegExp][] = [
-    ['missing', (story) => end(story, { list: [] }), /missing in the end/],
-    ['never ended', (story) => end(story, { events: [], list: [task('working')] }), /has not ended/],
+    ['a task is missing', (story) => end(story, { list: [] }), /missing in the end/],
+    ['a task never ended', (story) => end(story, { events: [], list: [task('working')] }), /has not ended/],
     [
-      'two outcomes',
+      'a task has two outcomes',
       (story) => end(story, { events: [event('2', 'task_failed', { taskId: 'T' })] }),
       /several outcomes/,
     ],
-    ['another result', (story) => end(story, { result: 'M' }), /got M/],
-    ['failed for nothing', (story) => end(story, failedTask('gateway restarted')), /a restart that was not/],
-    ['failed otherwise', (story) => end(story, failedTask('no idea')), /another reason/],
+    ['a task has the result of another call', (story) => end(story, { result: 'M' }), /got M/],
     [
-      'cancelled by nobody',
+      'a task failed with a restart that did not happen',
+      (story) => end(story, failedTask('gateway restarted')),
+      /a restart that was not/,
+    ],
+    ['a task failed with an unknown reason', (story) => end(story, failedTask('no idea')), /another reason/],
+    [
+      'a task was cancelled without a request',
       (story) => end(story, { events: [event('2', 'task_cancelled', { taskId: 'T' })], list: [task('cancelled')] }),
       /by nobody/,
     ],
     [
-      'not cancelled',
+      'a cancelled task completed',
       (story) => {
         story.told('cancel_task', { task_id: 'T' }, { success: true });
         end(story);
@@ -106,7 +110,7 @@ describe('P-2: tasks', () => {
       /was cancelled, and its client told so/,
     ],
     [
-      'back to work',
+      'an ended task is working again',
       (story) => {
         end(story);
         story.told('get_task', { task_id: 'T' }, { task: task('working') });
@@ -114,7 +118,7 @@ describe('P-2: tasks', () => {
       /works again/,
     ],
     [
-      'two results',
+      'a task has two results',
       (story) => {
         end(story);
         story.told('get_task_result', { task_id: 'T' }, 'M');
@@ -122,14 +126,14 @@ describe('P-2: tasks', () => {
       /several results/,
     ],
   ];
-  test.each(spoilt)('P-2: %s', (_name, spoil, complaint) => {
+  test.each(spoilt)('P-2: reports: %s', (_name, spoil, complaint) => {
     const story = new Story();
     slowTask(story);
     spoil(story);
     expect(story.violations()).toContainEqual(expect.stringMatching(complaint));
   });
 
-  test('B-3: one that the server keeps must not end with a restart, once it was followed', () => {
+  test('B-3: reports a followed native task that failed at a restart', () => {
     const story = new Story();
     slowTask(story);
     story.kill();
@@ -139,7 +143,7 @@ describe('P-2: tasks', () => {
     expect(story.violations()).toEqual([expect.stringContaining('could have gone on')]);
   });
 
-  test('P-2: nothing is run twice', () => {
+  test('P-2: reports a call that ran twice', () => {
     const story = new Story();
     slowTask(story);
     end(story);
@@ -147,7 +151,7 @@ describe('P-2: tasks', () => {
     expect(story.violations()).toEqual([expect.stringContaining('was run 2 times')]);
   });
 
-  test('S-1: nothing is told to somebody else', () => {
+  test('S-1: reports data that another client receives', () => {
     const story = new Story();
     slowTask(story);
     end(story);
@@ -157,7 +161,7 @@ describe('P-2: tasks', () => {
 });
 
 describe('E-1: events', () => {
-  test('E-1: told twice', () => {
+  test('E-1: reports an event that was delivered twice', () => {
     const story = new Story();
     slowTask(story);
     end(story);
@@ -166,7 +170,7 @@ describe('E-1: events', () => {
     expect(story.violations()).toEqual([expect.stringContaining('event 2 (task_completed) was told twice')]);
   });
 
-  test('E-1: told again with the mark: only when nobody could know that the first telling arrived', () => {
+  test('E-1: accepts a marked repetition only if the first delivery was uncertain', () => {
     const again = events({ ...COMPLETED, maybeSeen: true });
     const excused = new Story();
     slowTask(excused);
@@ -190,21 +194,21 @@ describe('E-1: events', () => {
     expect(sameRun.violations()).toEqual([expect.stringContaining('by the same run')]);
   });
 
-  test('E-1: lost', () => {
+  test('E-1: reports a lost event', () => {
     const story = new Story();
     slowTask(story);
     end(story, { events: [] });
     expect(story.violations()).toEqual([expect.stringContaining('0 events that tell of its end')]);
   });
 
-  test('E-1: the same end under two ids', () => {
+  test('E-1: reports two events with different IDs for one end', () => {
     const story = new Story();
     slowTask(story);
     end(story, { events: [COMPLETED, event('3', 'task_completed', { taskId: 'T' })] });
     expect(story.violations()).toEqual([expect.stringContaining('2 events that tell of its end')]);
   });
 
-  test('E-1: notifications of a call that was answered', () => {
+  test('E-1: reports missing notifications of an answered call', () => {
     const story = new Story();
     const call = { label: 'N', server: 'plain', tool: 'notify' };
     story.told('execute_tool', { args: { count: 2 } }, 'sent 2', [], call);
@@ -245,7 +249,7 @@ describe('P-3: questions', () => {
     story.told('respond_to_elicitation', args, { success: true });
   }
 
-  test('P-3: answered, and the answer is in the result', () => {
+  test('P-3: accepts a question whose answer is in the result', () => {
     const story = asked();
     answer(story, 'A');
     end(story, { result: 'Hello A' });
@@ -253,9 +257,9 @@ describe('P-3: questions', () => {
   });
 
   const spoilt: [string, (story: Story) => void, RegExp][] = [
-    ['another answer in the result', (story) => end(story, { result: 'Hello B' }), /answered with A/],
+    ['the result has another answer', (story) => end(story, { result: 'Hello B' }), /answered with A/],
     [
-      'two answers',
+      'a question took two answers',
       (story) => {
         answer(story, 'B');
         end(story, { result: 'Hello A' });
@@ -263,7 +267,7 @@ describe('P-3: questions', () => {
       /took 2 answers/,
     ],
     [
-      'asked again',
+      'an answered question is asked again',
       (story) => {
         story.told('get_elicitations', {}, {}, [pending(question('Q'))]);
         end(story, { result: 'Hello A' });
@@ -271,7 +275,7 @@ describe('P-3: questions', () => {
       /answered, and asked again/,
     ],
     [
-      'asked again under another id',
+      'an answered question is asked again under another ID',
       (story) => {
         story.told('get_elicitations', {}, {}, [
           pending(question('R')),
@@ -282,7 +286,7 @@ describe('P-3: questions', () => {
       /asked again as R/,
     ],
     [
-      'expired',
+      'an answered question expired',
       (story) => {
         story.told('list_tasks', {}, {}, [events(event('9', 'elicitation_expired', { requestId: 'Q' }))]);
         end(story, { result: 'Hello A' });
@@ -290,7 +294,7 @@ describe('P-3: questions', () => {
       /answered, and expired/,
     ],
     [
-      'arrived twice',
+      'an answer arrived twice',
       (story) => {
         story.seen.answers.set('A', 2);
         end(story, { result: 'Hello A' });
@@ -298,7 +302,7 @@ describe('P-3: questions', () => {
       /A arrived 2 times/,
     ],
   ];
-  test.each(spoilt)('P-3: %s', (_name, spoil, complaint) => {
+  test.each(spoilt)('P-3: reports: %s', (_name, spoil, complaint) => {
     const story = asked();
     answer(story, 'A');
     spoil(story);
@@ -306,8 +310,8 @@ describe('P-3: questions', () => {
   });
 });
 
-describe('what is complained about of several gateways', () => {
-  test('K-8: a call that no gateway could serve, without a fault', () => {
+describe('violations of several gateways', () => {
+  test('K-8: reports a call that no gateway served, without a fault', () => {
     const story = new Story();
     const failing = (): void => {
       const exchange = story.history.begin({ client: 'one', tool: 'list_tasks', args: {} });
@@ -321,7 +325,7 @@ describe('what is complained about of several gateways', () => {
     expect(story.violations()).toEqual([expect.stringContaining('failed without a reason to: HTTP 503')]);
   });
 
-  test('K-7: a call that could not be stored, without a fault of the database', () => {
+  test('K-7: reports a call that could not be stored, without a fault of the database', () => {
     const call = { label: 'L', server: 'ext', tool: 'slow' };
     const unstored = { error: { code: 'TOOL_ERR_STORE', details: { task: task('working') } } };
     const story = new Story();
@@ -334,7 +338,7 @@ describe('what is complained about of several gateways', () => {
     expect(story.violations()).toEqual([expect.stringContaining('TOOL_ERR_STORE')]);
   });
 
-  test('K-5: a plain call that did not end before its gateway was stopped', () => {
+  test('K-5: reports a plain call that failed because its gateway stopped gracefully', () => {
     const story = new Story();
     slowTask(story, { label: 'L', server: 'plain', tool: 'slow' });
     story.history.fault('stop')();
@@ -345,7 +349,7 @@ describe('what is complained about of several gateways', () => {
     expect(story.violations()).toHaveLength(1);
   });
 
-  test('K-6: events whose ids do not increase', () => {
+  test('K-6: reports events whose IDs do not increase', () => {
     const backwards = new Story();
     slowTask(backwards);
     end(backwards, { events: [event('0', 'task_completed', { taskId: 'T' })] });

@@ -7,7 +7,7 @@ function handles(): string[] {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap' || kind === 'ProcessWrap');
 }
 
-test('P-1, P-2, P-3, E-1, S-1, B-3: nothing is lost, nothing is told or done twice, whenever the gateway is killed', async () => {
+test('P-1, P-2, P-3, E-1, S-1, B-3: no work is lost, repeated or reported twice when the gateway is killed', async () => {
   const seed = Number(process.env['CRASH_SEED'] ?? Math.floor(Math.random() * 1_000_000));
   const repeat = `npm run test:crash -- --seed ${seed} --kills ${KILLS} --round ${KILLS}`;
   // First, so that it is known also when nothing else is.

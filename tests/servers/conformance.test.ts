@@ -42,7 +42,7 @@ describe.each<Way>(['http', 'stdio'])('the conformance servers over %s', (way) =
     expect(names((await client.listPrompts()).prompts)).toEqual(names((await old.listPrompts()).prompts));
   });
 
-  it('modern: asks in rounds, and turns away a client of the other era', async () => {
+  it('modern: asks in rounds, and refuses a legacy client', async () => {
     const doors = await open('modern', way);
     const client = await connectModern(doors.v2(), TASKS);
     const result = await client.callTool({ name: 'test_input_required_result_elicitation' });
@@ -50,7 +50,7 @@ describe.each<Way>(['http', 'stdio'])('the conformance servers over %s', (way) =
     await expect(connectV1(doors.v1())).rejects.toThrow();
   });
 
-  it('legacy: pushes its questions, keeps tasks, and turns away a client of the other era', async () => {
+  it('legacy: sends questions as requests, supports tasks, and refuses a modern client', async () => {
     const doors = await open('legacy', way);
     const { client } = await connectV1(doors.v1());
     expect(textOf(await callRaw(client, 'test_input_required_result_elicitation'))).toBe('Hello, Ada!');

@@ -21,8 +21,8 @@ const v1Doors: Record<string, Open<Transport>> = {
   stdio: async (manner) => new StdioClientTransport({ ...liarStdio(manner), stderr: 'pipe' }),
 };
 
-describe.each(Object.entries(v1Doors))('the liar over %s, v1 client', (_name, open) => {
-  it('tells the truth where nobody looks', async () => {
+describe.each(Object.entries(v1Doors))('the test server with invalid responses over %s, v1 client', (_name, open) => {
+  it('works correctly for honest tools', async () => {
     const { client } = await connectV1(await open('legacy'));
     expect(textOf(await callRaw(client, 'echo', { text: 'hi' }))).toBe('hi');
     const seen: unknown[] = [];
@@ -31,14 +31,14 @@ describe.each(Object.entries(v1Doors))('the liar over %s, v1 client', (_name, op
     expect(seen).toEqual(['taskCreated', 'taskStatus', 'in the end']);
   });
 
-  it('lies', async () => {
+  it('returns invalid responses', async () => {
     const { client } = await connectV1(await open('legacy'));
     expect(await callRaw(client, 'unasked_task')).toMatchObject({ task: { status: 'working' } });
     const broken = await callRaw(client, 'broken_question', { how: 'schema is a string' });
     expect(textOf(broken)).toContain('requestedSchema');
   });
 
-  it.each(['stranger', 'parrot'] as const)('cannot be spoken with as a %s', async (manner) => {
+  it.each(['stranger', 'parrot'] as const)('sends no valid messages as a %s', async (manner) => {
     const transport = owned(await open(manner));
     const heard: unknown[] = [];
     transport.onmessage = (message) => void heard.push(message);
@@ -56,7 +56,7 @@ describe.each(Object.entries(v1Doors))('the liar over %s, v1 client', (_name, op
     expect(heard).toEqual([]);
   });
 
-  it('negotiates a version that nobody knows', async () => {
+  it('negotiates an unknown version', async () => {
     await expect(connectV1(await open('ancient'))).rejects.toThrow('1999-12-31');
   });
 });
@@ -66,11 +66,14 @@ const v2Doors: Record<string, Open<V2Transport>> = {
   stdio: async (manner) => new ModernStdio({ ...liarStdio(manner), stderr: 'pipe' }),
 };
 
-describe.each(Object.entries(v2Doors))('the liar over %s, modern client', (_name, open) => {
-  it('tells the truth where nobody looks, and lies', async () => {
-    const client = await connectModern(await open('modern'));
-    expect(textOf(await client.callTool({ name: 'echo', arguments: { text: 'hi' } }))).toBe('hi');
-    await expect(client.callTool({ name: 'honest' })).rejects.toThrow("'task'");
-    await expect(client.callTool({ name: 'unknown_result_type' })).rejects.toThrow('riddle');
-  });
-});
+describe.each(Object.entries(v2Doors))(
+  'the test server with invalid responses over %s, modern client',
+  (_name, open) => {
+    it('works for an honest tool, and returns invalid responses', async () => {
+      const client = await connectModern(await open('modern'));
+      expect(textOf(await client.callTool({ name: 'echo', arguments: { text: 'hi' } }))).toBe('hi');
+      await expect(client.callTool({ name: 'honest' })).rejects.toThrow("'task'");
+      await expect(client.callTool({ name: 'unknown_result_type' })).rejects.toThrow('riddle');
+    });
+  },
+);

@@ -46,8 +46,8 @@ async function all(list: (params: { cursor?: string }) => Promise<Json>, key: st
 
 const CITY = { ref: { type: 'ref/prompt' as const, name: 'everything' }, argument: { name: 'city', value: 'Z' } };
 
-describe.each(Object.entries(v1Doors))('the rich server over %s, v1 client', (name, open) => {
-  it('is taken by the client', async () => {
+describe.each(Object.entries(v1Doors))('the test server with rich content over %s, v1 client', (name, open) => {
+  it('is accepted by a v1 client', async () => {
     const { client, updated } = await connectV1(await open());
     expect(client.getServerVersion()).toMatchObject({ name: 'rich', title: 'Rich ✓' });
     expect(await all((page) => client.listTools(page), 'tools')).toHaveLength(12);
@@ -72,8 +72,8 @@ describe.each(Object.entries(v1Doors))('the rich server over %s, v1 client', (na
   });
 });
 
-describe.each(Object.entries(v2Doors))('the rich server over %s, modern client', (name, open) => {
-  it('is taken by the client', async () => {
+describe.each(Object.entries(v2Doors))('the test server with rich content over %s, modern client', (name, open) => {
+  it('is accepted by a modern client', async () => {
     const client = await connectModern(await open());
     expect(client.getServerVersion()).toMatchObject({ name: 'rich', title: 'Rich ✓' });
     expect(await all((page) => client.listTools(page), 'tools')).toHaveLength(12);

@@ -52,7 +52,7 @@ function toolPages(client: V1Client) {
 }
 
 describe.each(Object.entries({ ...v1Doors, ...v2LegacyDoors }))('%s, v1 client', (_name, open) => {
-  it('echoes, fails and pages', async () => {
+  it('echoes, fails and lists in pages', async () => {
     const { client } = await connectV1((await open()).transport);
     expect(textOf(await callRaw(client, 'echo', { text: 'hi' }))).toBe('hi');
     expect(await callRaw(client, 'fail')).toMatchObject({ isError: true });
@@ -65,19 +65,19 @@ describe.each(Object.entries({ ...v1Doors, ...v2LegacyDoors }))('%s, v1 client',
     await expect(client.listTools({ cursor: 'nonsense' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('gets its questions answered', async () => {
+  it('asks questions and uses the answers', async () => {
     const { client } = await connectV1((await open()).transport);
     expect(textOf(await callRaw(client, 'ask'))).toBe('Hello Ada');
     expect(textOf(await callRaw(client, 'ask_twice'))).toBe('Hello Ada, 36');
     expect(textOf(await callRaw(client, 'sample', { prompt: 'hi' }))).toContain('"text":"sampled"');
   });
 
-  it('takes no for an answer', async () => {
+  it('accepts a declined question', async () => {
     const { client } = await connectV1((await open()).transport, { refuses: true });
     expect(textOf(await callRaw(client, 'ask'))).toBe('declined');
   });
 
-  it('reports progress and stops when cancelled', async () => {
+  it('reports progress and stops when the call is cancelled', async () => {
     const { transport, state } = await open();
     const { client } = await connectV1(transport);
     const steps: number[] = [];
@@ -97,19 +97,19 @@ describe.each(Object.entries({ ...v1Doors, ...v2LegacyDoors }))('%s, v1 client',
 });
 
 describe.each(Object.entries(v1Doors))('%s', (_name, open) => {
-  it('delivers rich content with keys no schema knows', async () => {
+  it('delivers rich content with unknown keys', async () => {
     const { client } = await connectV1((await open()).transport);
     expect(await callRaw(client, 'rich')).toEqual(richResult());
   });
 
-  it('asks outside the stream of the call, by URL, and for tool use', async () => {
+  it('asks outside the stream of the call, by URL, and with tools', async () => {
     const { client } = await connectV1((await open()).transport);
     expect(textOf(await callRaw(client, 'ask_detached'))).toBe('Hello Ada');
     expect(textOf(await callRaw(client, 'ask_url'))).toBe('signed in');
     expect(textOf(await callRaw(client, 'sample_tools'))).toContain('"tool_use"');
   });
 
-  it('takes a question back', async () => {
+  it('withdraws a question', async () => {
     const { client, withdrawn } = await connectV1((await open()).transport, { silent: true });
     // The v1 client does not hear that a request with id 0 was cancelled, so the first withdrawal goes unnoticed.
     expect(textOf(await callRaw(client, 'withdraw', { ms: 30 }))).toBe('withdrew');
@@ -126,7 +126,7 @@ describe.each(Object.entries(v1Doors))('%s', (_name, open) => {
     await expect.poll(() => updated.toSorted()).toEqual(['test://n/0', 'test://n/1', 'test://watched']);
   });
 
-  it('serves resources, prompts and errors', async () => {
+  it('serves resources, prompts, errors and logs', async () => {
     const { client } = await connectV1((await open()).transport);
     expect(await client.readResource({ uri: 'test://item/7' })).toMatchObject({ contents: [{ text: 'item 7' }] });
     expect(await client.readResource({ uri: 'test://blob' })).toMatchObject({ contents: [{ blob: 'AAEC/w==' }] });
@@ -139,8 +139,8 @@ describe.each(Object.entries(v1Doors))('%s', (_name, open) => {
   });
 });
 
-describe('v1 over HTTP', () => {
-  it('starts again on the same port', async () => {
+describe('the v1 server over HTTP', () => {
+  it('can be restarted on the same port', async () => {
     const first = await v1Http();
     const { client } = await connectV1(first.transport());
     await first.server.close();
@@ -150,7 +150,7 @@ describe('v1 over HTTP', () => {
     expect(textOf(await callRaw(again.client, 'echo', { text: 'back' }))).toBe('back');
   });
 
-  it('forgets sessions, and breaks streams without forgetting', async () => {
+  it('can drop sessions, and break streams without dropping sessions', async () => {
     const { server, transport } = await v1Http();
     const { client } = await connectV1(transport());
     const unanswered = expect(callRaw(client, 'slow', { ms: 60_000 })).rejects.toThrow('Connection closed');
@@ -164,7 +164,7 @@ describe('v1 over HTTP', () => {
     expect(server.state.connections).toBe(1);
   });
 
-  it('crashes by destroying its sockets', async () => {
+  it('destroys its sockets in a crash', async () => {
     const { transport } = await v1Http();
     const { client } = await connectV1(transport());
     const call = client.callTool({ name: 'crash' }, undefined, { timeout: 500 });
@@ -172,12 +172,12 @@ describe('v1 over HTTP', () => {
     await expect.poll(async () => textOf(await callRaw(client, 'echo', { text: 'up' }))).toBe('up');
   });
 
-  it.each([{ sessions: false }, { noGetStream: true }])('answers with %o', async (options) => {
+  it.each([{ sessions: false }, { noGetStream: true }])('works with %o', async (options) => {
     const { client } = await connectV1((await v1Http(options)).transport());
     expect(textOf(await callRaw(client, 'echo', { text: 'hi' }))).toBe('hi');
   });
 
-  it('works on when it ignores a cancellation', async () => {
+  it('can ignore a cancellation and continue', async () => {
     const { server, transport } = await v1Http();
     const { client } = await connectV1(transport());
     const cancel = new AbortController();
@@ -189,7 +189,7 @@ describe('v1 over HTTP', () => {
   });
 });
 
-describe('v2, modern client', () => {
+describe('the v2 server, modern client', () => {
   const doors: Record<string, () => Promise<V2Client>> = {
     'HTTP, modern only': () => modernHttp({ era: 'modern' }),
     'HTTP, both eras': () => modernHttp({ era: 'both' }),
@@ -201,7 +201,7 @@ describe('v2, modern client', () => {
     return connectModern(new ModernHttp(new URL(server.url)));
   }
 
-  it.each(Object.entries(doors))('over %s', async (_name, open) => {
+  it.each(Object.entries(doors))('answers calls over %s', async (_name, open) => {
     const client = await open();
     expect(client.getProtocolEra()).toBe('modern');
     expect(textOf(await client.callTool({ name: 'echo', arguments: { text: 'hi' } }))).toBe('hi');
@@ -231,7 +231,7 @@ describe('v2, modern client', () => {
     await expect.poll(() => server.state.cancelled).toEqual(['slow:a']);
   });
 
-  it('rejects a 2025-era client where only the modern era is served', async () => {
+  it('refuses a legacy client if only the modern era is served', async () => {
     const server = owned(await startV2Http({ era: 'modern' }));
     await expect(connectV1(new StreamableHTTPClientTransport(new URL(server.url)))).rejects.toThrow();
     await expect(

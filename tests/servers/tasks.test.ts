@@ -57,7 +57,7 @@ async function createV1(client: V1Client, name: string, args: Json = {}): Promis
 }
 
 describe.each(Object.entries(v1Doors))('2025-11-25 tasks over %s, v1 client', (_name, open) => {
-  it('runs tools as tasks, or not', async () => {
+  it('runs some tools as tasks', async () => {
     const { client } = await connectV1(await open());
     const { tools } = await client.listTools();
     const support = new Map(tools.map(({ name, execution }) => [name, execution?.taskSupport]));
@@ -76,7 +76,7 @@ describe.each(Object.entries(v1Doors))('2025-11-25 tasks over %s, v1 client', (_
     expect(JSON.stringify(await callRaw(client, 'required'))).toContain('-32601');
   });
 
-  it('gets its questions answered', async () => {
+  it('asks questions and uses the answers', async () => {
     const { client } = await connectV1(await open());
     for (const [tool, answer] of [
       ['ask', 'Hello Ada'],
@@ -89,7 +89,7 @@ describe.each(Object.entries(v1Doors))('2025-11-25 tasks over %s, v1 client', (_
     expect(JSON.stringify(sampled)).toContain('sampled');
   });
 
-  it('ends in an error result or in a protocol error', async () => {
+  it('ends in an error result or a protocol error', async () => {
     const { client } = await connectV1(await open());
     const result = (taskId: string) => client.experimental.tasks.getTaskResult(taskId, ResultSchema);
     expect(await result(await createV1(client, 'fail'))).toMatchObject({ isError: true });
@@ -103,7 +103,7 @@ describe.each(Object.entries(v1Doors))('2025-11-25 tasks over %s, v1 client', (_
     expect(_meta).toMatchObject(meta);
   });
 
-  it('tells of its state and of progress', async () => {
+  it('notifies of its status and progress', async () => {
     const { client } = await connectV1(await open());
     const told: unknown[] = [];
     client.setNotificationHandler(TaskStatusNotificationSchema, ({ params }) => void told.push(params.statusMessage));
@@ -113,7 +113,7 @@ describe.each(Object.entries(v1Doors))('2025-11-25 tasks over %s, v1 client', (_
 });
 
 describe('2025-11-25 tasks over HTTP', () => {
-  it('keeps tasks and questions over a restart, and forgets them when told to', async () => {
+  it('keeps v1 tasks and questions over a restart, and can drop them', async () => {
     const first = owned(await startTasksV1Http());
     const before = await connectV1(new StreamableHTTPClientTransport(new URL(first.url)), { silent: true });
     const held = await createV1(before.client, 'hold', { text: 'kept' });
@@ -139,7 +139,7 @@ describe('2025-11-25 tasks over HTTP', () => {
     expect(second.state.errors).toEqual([]);
   });
 
-  it('sees a cancellation, and ends its sessions', async () => {
+  it('records a cancellation, and can drop its sessions', async () => {
     const server = owned(await startTasksV1Http({ pollMs: 33, notifies: false }));
     const { client } = await connectV1(new StreamableHTTPClientTransport(new URL(server.url)));
     const taskId = await createV1(client, 'hold', { text: 'me' });
@@ -152,7 +152,7 @@ describe('2025-11-25 tasks over HTTP', () => {
 });
 
 describe('2025-11-25 tasks over stdio', () => {
-  it('writes down what it hears and what was cancelled', async () => {
+  it('records received messages and cancelled tasks', async () => {
     const file = join(await temporaryFolder(), 'record');
     const { client } = await connectV1(
       new StdioClientTransport({ ...tasksV1Stdio({ TEST_RECORD: file, TEST_POLL_MS: '44' }), stderr: 'pipe' }),
@@ -209,7 +209,7 @@ const v2Doors: Record<string, () => Promise<V2Transport>> = {
 };
 
 describe.each(Object.entries(v2Doors))('tasks extension over %s, v2 client', (_name, open) => {
-  it('runs tools as tasks, or not', async () => {
+  it('runs tools as tasks for clients with the extension', async () => {
     const { client, create, until } = await modern(await open());
     expect(client.getServerCapabilities()?.extensions).toEqual({ 'io.modelcontextprotocol/tasks': {} });
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('round_then_task');
@@ -229,7 +229,7 @@ describe.each(Object.entries(v2Doors))('tasks extension over %s, v2 client', (_n
     await expect(create('nothing')).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('asks two things at once and takes answers one by one', async () => {
+  it('asks two questions at once and accepts answers one by one', async () => {
     const { create, until, request } = await modern(await open());
     const { taskId } = await create('ask_both');
     const { inputRequests } = await until(taskId, 'input_required');
@@ -242,7 +242,7 @@ describe.each(Object.entries(v2Doors))('tasks extension over %s, v2 client', (_n
     expect(await until(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'Hello Ada, 36' }] } });
   });
 
-  it('goes through a round first and then through a task', async () => {
+  it('asks in a round first, and then as a task', async () => {
     const { create, until, request } = await modern(await open());
     // The client answers the round by itself.
     const { taskId } = await create('round_then_task');
@@ -256,7 +256,7 @@ describe.each(Object.entries(v2Doors))('tasks extension over %s, v2 client', (_n
     });
   });
 
-  it('is for those who declare it', async () => {
+  it('is available only to clients that declare it', async () => {
     const client = await connectModern(await open());
     expect(textOf(await client.callTool({ name: 'slow', arguments: { ms: 1 } }))).toBe('done');
     await expect(client.callTool({ name: 'required' })).rejects.toMatchObject({ code: -32021 });
@@ -264,7 +264,7 @@ describe.each(Object.entries(v2Doors))('tasks extension over %s, v2 client', (_n
     await expect(asked).rejects.toMatchObject({ code: -32021 });
   });
 
-  it('sees a cancellation', async () => {
+  it('can be cancelled with tasks/cancel', async () => {
     const { create, until, request } = await modern(await open());
     const { taskId } = await create('slow', { ms: 60_000 });
     await request('tasks/cancel', { taskId });
@@ -275,7 +275,7 @@ describe.each(Object.entries(v2Doors))('tasks extension over %s, v2 client', (_n
 });
 
 describe('tasks extension over HTTP', () => {
-  it('keeps tasks and questions over a restart, and forgets them when told to', async () => {
+  it('keeps tasks and questions over a restart, and can drop them', async () => {
     const first = owned(await startTasksV2Http());
     const before = await modern(new ModernHttp(new URL(first.url)));
     const { taskId } = await before.create('ask');

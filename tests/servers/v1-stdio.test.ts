@@ -13,12 +13,12 @@ function v1Process(env: Record<string, string> = {}) {
   return new StdioClientTransport({ ...v1Stdio(env), stderr: 'pipe' });
 }
 
-describe('v1 as a program', () => {
+describe('the v1 server as a child process', () => {
   async function pidOf(client: V1Client, tool: 'pid' | 'grandchild'): Promise<number> {
     return Number(textOf(await callRaw(client, tool)));
   }
 
-  it('writes to stderr without blocking', async () => {
+  it('writes much text to stderr without blocking', async () => {
     const transport = v1Process();
     let bytes = 0;
     transport.stderr?.on('data', (chunk: Buffer) => (bytes += chunk.length));
@@ -35,7 +35,7 @@ describe('v1 as a program', () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
-  it('leaves a grandchild behind when asked', async () => {
+  it('can leave a grandchild process behind', async () => {
     const { client } = await connectV1(v1Process());
     const pid = await pidOf(client, 'grandchild');
     await client.close();
@@ -44,7 +44,7 @@ describe('v1 as a program', () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
-  it('sees its environment and logs its starts', async () => {
+  it('gets its environment and logs its starts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'servers-'));
     defer(() => rm(folder, { recursive: true }));
     const log = join(folder, 'starts');
@@ -53,11 +53,11 @@ describe('v1 as a program', () => {
     expect(await readFile(log, 'utf8')).toBe(`${await pidOf(client, 'pid')}\n`);
   });
 
-  it.each([{ TEST_EXIT_AT_START: '1' }, { TEST_EXIT_AFTER_MS: '0' }])('dies early with %o', async (env) => {
+  it.each([{ TEST_EXIT_AT_START: '1' }, { TEST_EXIT_AFTER_MS: '0' }])('exits early with %o', async (env) => {
     await expect(connectV1(v1Process(env))).rejects.toThrow(/closed|EPIPE/);
   });
 
-  it('ends with its stdin', async () => {
+  it('exits with the end of stdin', async () => {
     const { client } = await connectV1(v1Process());
     const pid = await pidOf(client, 'pid');
     const unanswered = expect(callRaw(client, 'slow', { ms: 60_000 })).rejects.toThrow('Connection closed');
@@ -66,7 +66,7 @@ describe('v1 as a program', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('outlives the end of stdin and SIGTERM when told to', async () => {
+  it('can ignore the end of stdin and SIGTERM', async () => {
     const { client } = await connectV1(v1Process({ TEST_IGNORE_STDIN_END: '1', TEST_IGNORE_SIGTERM: '1' }));
     const pid = await pidOf(client, 'pid');
     const closing = client.close();
@@ -82,7 +82,7 @@ describe('v1 as a program', () => {
     { env: {}, outcome: 'answer' },
     { env: { TEST_SILENT_UNTIL_INIT: '1' }, outcome: 'silence' },
     { env: { TEST_EXIT_ON_EARLY_REQUEST: '1' }, outcome: 'end' },
-  ])('meets a request before initialize with $outcome', async ({ env, outcome }) => {
+  ])('reacts to a request before initialize with: $outcome', async ({ env, outcome }) => {
     const transport = owned(v1Process(env));
     const seen: string[] = [];
     const first = new Promise<string>((resolve) => {
