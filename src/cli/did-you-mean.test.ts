@@ -10,6 +10,6 @@ test.each([
   ['c', ['a', 'b'], ''],
   ['zebra', ['echo', 'slow'], ''],
   ['anything', [], ''],
-])('C-3: for %j among %j it says %j', (name, known, said) => {
+])('C-3: for the unknown name %j among %j, the suggestion is %j', (name, known, said) => {
   expect(didYouMean(name, known)).toBe(said);
 });

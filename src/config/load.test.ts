@@ -31,7 +31,7 @@ async function mistakes(file: unknown, flags: ConfigFlags = {}, env: Environment
 const server = (entry: unknown) => ({ mcpServers: { github: entry } });
 const settings = (meanwhile: unknown) => ({ meanwhile });
 
-describe('a good configuration', () => {
+describe('a valid config', () => {
   it('P-1: a config file is optional', async () => {
     const config = await loadConfig({ flags: {}, env: { HOME: '/home/ann', XDG_DATA_HOME: '/data' }, cwd });
     expect(config.servers.size).toBe(0);
@@ -272,7 +272,7 @@ describe('files of other programs', () => {
     ['httpUrl', { httpUrl: 'http://x/', headers: { A: 'b' } }, { url: 'http://x/', headers: { A: 'b' } }],
     ['serverUrl', { serverUrl: 'http://x/', enabled: true }, { url: 'http://x/' }],
     ['transport of a command', { transport: 'stdio', command: 'x' }, { command: 'x' }],
-  ])('B-1: %s is understood', async (_what, entry, expected) => {
+  ])('B-1: the key or type %s is accepted', async (_what, entry, expected) => {
     expect((await load(server(entry))).servers.get('github')).toEqual(expected);
   });
 
@@ -514,7 +514,7 @@ describe('secrets', () => {
     ['the query of a URL', server({ url: `htp://x/?token=${SECRET}` })],
     ['a filled-in variable', server({ url: '${SECRET}' })],
     ['broken JSON', `{"token": ${SECRET}}`],
-  ])('X-4: %s is not shown', async (_what, file) => {
+  ])('X-4: a mistake is reported without the secret: %s', async (_what, file) => {
     const found = (await mistakes(file, {}, { SECRET })).join('\n');
     expect(found).not.toBe('');
     expect(found).not.toContain(SECRET.slice(0, 15));

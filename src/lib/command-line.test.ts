@@ -15,7 +15,7 @@ test.each([
   ['npx -y @modelcontextprotocol/server-everything', '["-y", "@modelcontextprotocol/server-everything"]'],
   ['python -m  mcp_server', '["-m", "mcp_server"]'],
   ['npx -y', '["-y"]'],
-])('C-3: %s is written with its arguments %s', (command, args) => {
+])('C-3: the command line %s is suggested with the arguments %s', (command, args) => {
   expect(asProgramAndArguments(command)).toBe(`"command": "${command.split(' ')[0]}", "args": ${args}`);
 });
 

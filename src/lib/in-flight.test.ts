@@ -17,9 +17,9 @@ test('H-4: entries are found by key and listed in the order of insertion', () =>
 });
 
 test.each([
-  ['the oldest', 'a', ['b', 'c']],
-  ['the newest', 'c', ['a', 'b']],
-  ['one in between', 'b', ['a', 'c']],
+  ['the oldest entry', 'a', ['b', 'c']],
+  ['the newest entry', 'c', ['a', 'b']],
+  ['an entry in between', 'b', ['a', 'c']],
 ])('H-4: %s can be deleted', (_which, key, left) => {
   const inFlight = filled('a', 'b', 'c');
   expect(inFlight.delete(key)).toBe(true);

@@ -3,18 +3,18 @@ import { exactNumber, stringifyExact } from './exact-json.ts';
 import { stringifyInTurns } from './json-in-turns.ts';
 
 const values: [string, object][] = [
-  ['nothing', {}],
+  ['an empty object', {}],
   ['an empty list', []],
   ['a long text', { text: 'a "quoted" line\n'.repeat(20) }],
-  ['characters of two halves', { text: '🎉'.repeat(50), shifted: `x${'🎉'.repeat(50)}` }],
-  ['a half of a character', { text: `${'x'.repeat(15)}\uD83C${'y'.repeat(40)}` }],
+  ['surrogate pairs', { text: '🎉'.repeat(50), shifted: `x${'🎉'.repeat(50)}` }],
+  ['a lone surrogate', { text: `${'x'.repeat(15)}\uD83C${'y'.repeat(40)}` }],
   ['many small entries', { list: Array.from({ length: 40 }, (_, index) => ({ index, name: `n${index}` })) }],
   ['many keys', Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`key "${index}"`, index / 3]))],
   ['long texts in lists in objects', { a: [['x'.repeat(40), 1, 'y'.repeat(40)], { b: 'z'.repeat(40), c: null }] }],
-  ['what JSON has not', { a: undefined, b: [undefined, 'x'.repeat(40)], c: 'y'.repeat(40) }],
-  ['a key that looks like the prototype', JSON.parse(`{"__proto__":{"a":1},"b":"${'x'.repeat(60)}"}`) as object],
+  ['undefined', { a: undefined, b: [undefined, 'x'.repeat(40)], c: 'y'.repeat(40) }],
+  ['the key __proto__', JSON.parse(`{"__proto__":{"a":1},"b":"${'x'.repeat(60)}"}`) as object],
   [
-    'big numbers',
+    'large numbers',
     { n: exactNumber('9007199254740993'), list: Array.from({ length: 9 }, () => exactNumber('1'.repeat(30))) },
   ],
 ];

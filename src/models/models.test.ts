@@ -138,7 +138,7 @@ describe.each(APIS)('%s', (api) => {
   });
 
   test.each([
-    ['the most tokens', { text: 'A', stop: api === 'openai' ? 'length' : 'max_tokens' }, 'maxTokens'],
+    ['the limit of tokens', { text: 'A', stop: api === 'openai' ? 'length' : 'max_tokens' }, 'maxTokens'],
     ['another reason', { text: 'A', stop: 'tired' }, 'tired'],
   ])('G-4: maps the stop reason of the model: %s', async (_what, turn, stopReason) => {
     const { ask } = await model(api, {}, turn);
@@ -201,25 +201,25 @@ describe.each(APIS)('%s', (api) => {
 
   test.each([
     ['that stays overloaded', [{ status: 500 }, { status: 500 }, { status: 500 }], 3, 'HTTP 500: fault 500'],
-    ['that wants to be asked too late', [{ status: 429, headers: { 'retry-after': '3600' } }], 1, 'HTTP 429'],
-    ['that finds a mistake', [{ status: 400 }], 1, 'HTTP 400: fault 400'],
-    ['that tells its key', [{ status: 422, body: `bad ${KEY}` }], 1, 'HTTP 422: bad ***'],
+    ['that sends a long Retry-After', [{ status: 429, headers: { 'retry-after': '3600' } }], 1, 'HTTP 429'],
+    ['that rejects the request', [{ status: 400 }], 1, 'HTTP 400: fault 400'],
+    ['that repeats the key', [{ status: 422, body: `bad ${KEY}` }], 1, 'HTTP 422: bad ***'],
     [
-      'that tells its key where the text is cut',
+      'that repeats the key where the text is cut',
       [{ status: 422, body: `${'x'.repeat(290)}${KEY}` }],
       1,
       /: x{290}\*\*\*$/,
     ],
-    ['that tells its key without JSON', [{ raw: `<html>${KEY}` }], 1, /not a JSON object: <html>\*\*\*$/],
-    ['that calls a tool like its key', [{ calls: [{ id: 'c', name: KEY, input: {} }] }], 1, "the tool '***'"],
+    ['that repeats the key without JSON', [{ raw: `<html>${KEY}` }], 1, /not a JSON object: <html>\*\*\*$/],
+    ['that calls a tool named like the key', [{ calls: [{ id: 'c', name: KEY, input: {} }] }], 1, "the tool '***'"],
     ['that redirects', [{ status: 307, headers: { location: 'http://127.0.0.1:1/' } }], 1, 'cannot be reached'],
-    ['that is no API', [{ raw: '<html>' }], 1, 'its response is not a JSON object: <html>'],
-    ['that answers with another object', [{ raw: '{}' }], 1, /no message|no content/],
-    ['that answers nothing', [{ text: '' }], 1, 'its response is empty'],
-    ['that answers too much', [{ text: 'x'.repeat(MAX_BYTES) }], 1, 'larger than limits.messageBytes'],
-    ['that calls what it was not offered', [{ calls: [{ id: 'c', name: 'rm', input: {} }] }], 1, "the tool 'rm'"],
+    ['that returns HTML', [{ raw: '<html>' }], 1, 'its response is not a JSON object: <html>'],
+    ['that returns another object', [{ raw: '{}' }], 1, /no message|no content/],
+    ['that returns an empty text', [{ text: '' }], 1, 'its response is empty'],
+    ['that returns too much text', [{ text: 'x'.repeat(MAX_BYTES) }], 1, 'larger than limits.messageBytes'],
+    ['that calls a tool it was not offered', [{ calls: [{ id: 'c', name: 'rm', input: {} }] }], 1, "the tool 'rm'"],
     [
-      'that calls a tool with nonsense',
+      'that calls a tool with malformed arguments',
       [{ calls: [{ id: 'c', name: 'get', input: '[1' }] }],
       1,
       /arguments that|id or input/,

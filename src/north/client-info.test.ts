@@ -43,7 +43,7 @@ test.each([
   {},
   [],
   undefined,
-])('H-1, X-4: initialize with %j begins a session if the SDK says so', (params) => {
+])('H-1, X-4: initialize with %j begins a session if the SDK accepts it', (params) => {
   expect(isInitialize(initialize(params))).toBe(isInitializeRequest(initialize(params)));
 });
 

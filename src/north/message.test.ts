@@ -62,9 +62,9 @@ test.each([
 });
 
 test.each([
-  ['method', { ...V, method: exactNumber('9007199254740993') }],
-  ['message of an error', { ...V, id: 1, error: { code: 1, message: exactNumber('9007199254740993') } }],
-  ['task', { ...V, method: 'm', params: { _meta: { [RELATED]: { taskId: exactNumber('9007199254740993') } } } }],
+  ['a method', { ...V, method: exactNumber('9007199254740993') }],
+  ['an error message', { ...V, id: 1, error: { code: 1, message: exactNumber('9007199254740993') } }],
+  ['a task ID', { ...V, method: 'm', params: { _meta: { [RELATED]: { taskId: exactNumber('9007199254740993') } } } }],
 ])('M-7: a large number is not valid as %s', (_what, body) => {
   expect(isMessage(body)).toBe(false);
 });

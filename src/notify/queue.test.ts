@@ -184,7 +184,7 @@ const task = (id: string, more: Partial<EndedTask> = {}): EndedTask =>
 const types = (received: readonly Received[]): string[] => received.map(({ body }) => String(body['type']));
 const ids = (received: readonly Received[]): unknown[] => received.map(({ headers }) => headers['webhook-id']);
 
-describe('what is sent', () => {
+describe('content and time of notifications', () => {
   it('N-1, N-2: notifications about a question are sent once, without its message and arguments', async () => {
     const at = await Receiver.start();
     const { notifier, settled, pass, outcomes, store } = startNotifications({ hook: { at } });

@@ -123,7 +123,7 @@ test('R-9: an aborted tasks/result stops waiting, and the task continues', async
 });
 
 test.each([
-  { what: 'an error of its own code', error: new RpcError(-7, 'no', { why: 1 }), code: -7, data: { why: 1 } },
+  { what: 'an error with a code', error: new RpcError(-7, 'no', { why: 1 }), code: -7, data: { why: 1 } },
   {
     what: 'a long error',
     error: RpcError.passedOn({ code: -7, message: 'x'.repeat(10_000) }),

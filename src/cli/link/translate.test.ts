@@ -18,7 +18,7 @@ const server = (entry: unknown, variables: string[] = [], notes: string[] = []):
 
 const disabled = { kind: 'skipped', why: 'it is disabled' };
 
-test('L-1: the servers of each client are translated', () => {
+test('L-1: the servers in the config of each client are translated', () => {
   expect(Object.fromEntries(CLIENT_NAMES.map((client) => [client, ofSample(client)]))).toEqual({
     'claude-code': {
       github: server(

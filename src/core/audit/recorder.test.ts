@@ -41,7 +41,7 @@ function execute(session: Session, request: Partial<CallRequest> = {}, caller = 
   return session.calls.execute(session.connection('one'), given, caller);
 }
 
-describe('off', () => {
+describe('disabled', () => {
   test('G-5: without the setting, no audit record exists and nothing is written', async () => {
     for (const settings of [{}, { audit: false }]) {
       const core = await startCore({ settings: { history: { keepMs: 0 }, ...settings } });
@@ -441,7 +441,7 @@ describe('while the store cannot be written', () => {
   });
 });
 
-describe('the end', () => {
+describe('shutdown and retention', () => {
   test('G-5: a graceful stop writes all lines, including the ends of calls; the next run continues the tasks', async () => {
     const first = await started();
     const session = await hubSession(first.gateway);

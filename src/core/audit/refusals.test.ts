@@ -21,7 +21,7 @@ function startRefusals() {
   return { clock, told, refusals, tryFromNewAddresses, counted, withAddress };
 }
 
-describe('the clock of the machine is set to another time', () => {
+describe('changes of the system clock', () => {
   test.each([
     ['forwards', DAY],
     ['backwards', -DAY],

@@ -100,7 +100,7 @@ function idOf(reply: CallReply): string {
   return reply.task.id;
 }
 
-describe('what a call replies', () => {
+describe('a call replies with', () => {
   test('H-3, H-4: the result, if it arrives in time; no task, stored record or timer remains', async () => {
     const { call, server, tasks, store, clock, calls, client } = setUp();
     const reply = call();

@@ -113,9 +113,14 @@ test('D-4: when the host ends, the next request hosts the question, unless its a
 
 test.each<[string, OpenCall[], string[], string | undefined]>([
   ['a call that its client waits for', [call('left', { waiting: false }), call('a')], ['other'], 'a'],
-  ['one that can be asked', [call('deaf', { effect: 'wait' }), call('a', { effect: 'reply' })], [], 'a'],
-  ['one without a question of its own', [call('asking', { asking: true }), call('a')], [], 'a'],
-  ['another request, if no call is waited for', [call('left', { waiting: false, taskId: 't' })], ['other'], 'other'],
+  ['a call whose client can be asked', [call('deaf', { effect: 'wait' }), call('a', { effect: 'reply' })], [], 'a'],
+  ['a call without a question of its own', [call('asking', { asking: true }), call('a')], [], 'a'],
+  [
+    'another request, if its client waits for no call',
+    [call('left', { waiting: false, taskId: 't' })],
+    ['other'],
+    'other',
+  ],
   [
     'a task that its client follows',
     [call('gone', { waiting: false, taskId: 's', abandoned: true }), call('a', { waiting: false, taskId: 't' })],
@@ -123,7 +128,7 @@ test.each<[string, OpenCall[], string[], string | undefined]>([
     'a',
   ],
   ['the last call rather than none', [call('a', { waiting: false, asking: true })], [], 'a'],
-  ['no call that goes on without its connection', [call('native', { detached: true })], [], undefined],
+  ['not a call that continues without its connection', [call('native', { detached: true })], [], undefined],
 ])('D-4: the host is %s', (_what, calls, hosts, expected) => {
   expect(chooseHost({ calls, hosts, needsHost: true })?.callId).toBe(expected);
 });

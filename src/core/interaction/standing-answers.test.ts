@@ -35,26 +35,41 @@ function ask(rules: StandingRule | StandingRule[], asked: RoutineQuestion, dryRu
   return { answer: answer?.answer, rule: answer?.rule, lines };
 }
 
-describe('which rule matches', () => {
+describe('which rules match', () => {
   test.each([
-    ['no condition', {}, {}, true],
-    ['server', { server: 'FILE?' }, {}, true],
-    ['another server', { server: 'mail' }, {}, false],
-    ['tool', { tool: 'wr*' }, {}, true],
-    ['another tool', { tool: 'delete*' }, {}, false],
-    ['a tool of no certain call', { tool: '*' }, { tool: undefined }, false],
-    ['message', { message: 'Overwrite *' }, {}, true],
-    ['a part of the message', { message: 'Overwrite' }, {}, false],
-    ['what would be a regular expression', { message: 'Overwrite .*' }, {}, false],
-    ['no message at all', { message: '*' }, { message: undefined }, false],
-    ['schema', { schema: { ok: 'boolean' } }, {}, true],
-    ['schema of any type', { schema: { ok: 'any' } }, {}, true],
-    ['another type', { schema: { ok: 'string' } }, {}, false],
-    ['more fields', { schema: { ok: 'boolean', why: 'string' } }, {}, false],
-    ['fewer fields', { schema: {} }, {}, false],
-    ['a field of another name', { schema: { valueOf: 'any' } as StandingRule['schema'] }, {}, false],
-    ['all at once', { server: 'files', tool: 'write', message: '*a.txt?', schema: { ok: 'boolean' } }, {}, true],
-    ['all but one', { server: 'files', tool: 'write', message: '*b.txt?', schema: { ok: 'boolean' } }, {}, false],
+    ['a rule without conditions matches', {}, {}, true],
+    ['a pattern of the server name matches, ignoring case', { server: 'FILE?' }, {}, true],
+    ['the name of another server does not match', { server: 'mail' }, {}, false],
+    ['a pattern of the tool name matches', { tool: 'wr*' }, {}, true],
+    ['a pattern of another tool name does not match', { tool: 'delete*' }, {}, false],
+    ['a tool pattern does not match a question without a certain call', { tool: '*' }, { tool: undefined }, false],
+    ['a pattern of the message matches', { message: 'Overwrite *' }, {}, true],
+    ['a part of the message does not match', { message: 'Overwrite' }, {}, false],
+    ['a regular expression does not match', { message: 'Overwrite .*' }, {}, false],
+    ['a message pattern does not match a question without a message', { message: '*' }, { message: undefined }, false],
+    ['a schema with the field and its type matches', { schema: { ok: 'boolean' } }, {}, true],
+    ['a schema with any type matches', { schema: { ok: 'any' } }, {}, true],
+    ['a schema with another type does not match', { schema: { ok: 'string' } }, {}, false],
+    ['a schema with more fields does not match', { schema: { ok: 'boolean', why: 'string' } }, {}, false],
+    ['a schema with fewer fields does not match', { schema: {} }, {}, false],
+    [
+      'a schema with another field name does not match',
+      { schema: { valueOf: 'any' } as StandingRule['schema'] },
+      {},
+      false,
+    ],
+    [
+      'a rule matches if all conditions match',
+      { server: 'files', tool: 'write', message: '*a.txt?', schema: { ok: 'boolean' } },
+      {},
+      true,
+    ],
+    [
+      'a rule does not match if one condition does not match',
+      { server: 'files', tool: 'write', message: '*b.txt?', schema: { ok: 'boolean' } },
+      {},
+      false,
+    ],
   ] satisfies [string, Partial<StandingRule>, Partial<RoutineQuestion>, boolean][])(
     'G-3: %s',
     (_what, conditions, asked, matches) => {

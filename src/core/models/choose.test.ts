@@ -26,15 +26,19 @@ test.each([
   ['intelligence', prefer({ intelligencePriority: 0.8 }), 'clever'],
   ['a mix', prefer({ costPriority: 0.4, intelligencePriority: 0.6 }), 'clever'],
   ['another mix', prefer({ costPriority: 0.6, speedPriority: 0.6, intelligencePriority: 0.6 }), 'cheap'],
-  ['a hint: a part of the name of a model', prefer({ hints: [{ name: 'thinker' }], costPriority: 1 }), 'clever'],
-  ['a hint that a pattern takes', prefer({ hints: [{ name: 'claude-3-sonnet' }], costPriority: 1 }), 'clever'],
+  ['a hint that is a part of the model name', prefer({ hints: [{ name: 'thinker' }], costPriority: 1 }), 'clever'],
   [
-    'the first hint that fits',
+    'a hint that a configured pattern matches',
+    prefer({ hints: [{ name: 'claude-3-sonnet' }], costPriority: 1 }),
+    'clever',
+  ],
+  [
+    'the first hint that matches a model',
     prefer({ hints: [{ name: 'gpt' }, { name: 'cheap' }], intelligencePriority: 1 }),
     'cheap',
   ],
-  ['hints that fit none', prefer({ hints: [{ name: 'gpt' }, {}, null, { name: '' }] }), 'cheap'],
-  ['nonsense', prefer({ hints: 'claude', costPriority: 'high' }), 'cheap'],
+  ['no matching hint: the first', prefer({ hints: [{ name: 'gpt' }, {}, null, { name: '' }] }), 'cheap'],
+  ['malformed preferences: the first', prefer({ hints: 'claude', costPriority: 'high' }), 'cheap'],
 ])('G-4: a model is chosen by %s', (_what, params, chosen) => {
   expect(choose(TWO, params)).toBe(chosen);
 });

@@ -108,7 +108,7 @@ test('G-4: a longer call becomes a task as usual, with the status working', asyn
   await vi.waitFor(() => expect(session.tasks.atWork()).toEqual([]));
 });
 
-describe('who is asked instead of a model', () => {
+describe('instead of a model, the gateway asks', () => {
   test('G-4: the client of the call, if it can answer', async () => {
     const { session, models } = await stage();
     const offered: string[] = [];
@@ -125,7 +125,7 @@ describe('who is asked instead of a model', () => {
     [{ sampling: {} }, { tools: [{ name: 'get' }] }, 1],
     [{ sampling: { tools: {} } }, { tools: [{ name: 'get' }] }, 0],
     [{ elicitation: {} }, {}, 1],
-  ])('G-4: a client that declared %j gets the request %j: %d requests to models', async (capabilities, more, count) => {
+  ])('G-4: a client that declared %j, for the request %j: %d requests to models', async (capabilities, more, count) => {
     const { gateway, backends, models } = await stage();
     const session = await directSession(gateway, 'one', { ...LEGACY_CLIENT, capabilities });
     backends.tools['work'] = (call) => void call.ask({ ...PROMPT, ...more }, { kind: 'sampling' }).catch(() => {});

@@ -505,7 +505,7 @@ describe('after a restart', () => {
 
     test.each([
       ['deny', { then: 'deny' as const }, 'denies this call'],
-      ['want a person', { then: 'ask' as const, approver: 'person' as const }, 'requires a person'],
+      ['require a person', { then: 'ask' as const, approver: 'person' as const }, 'requires a person'],
     ])('G-2: the call is not sent if the rules now %s, or cannot be applied', async (_what, more, words) => {
       const { next, restored, taskId, id } = await unreachable([{ ...rules[0], ...more }]);
       next.backends.methods['tools/list'] = () => ({ tools: [{ name: 'delete' }] });
@@ -521,8 +521,8 @@ describe('after a restart', () => {
   });
 
   test.each([
-    ['the same', ONE, 0],
-    ['another program', { url: 'http://elsewhere.test/' }, 1],
+    ['the same server', ONE, 0],
+    ['another server', { url: 'http://elsewhere.test/' }, 1],
   ])('G-2: “always” for a tool of a server: with %s of that name, %d questions', async (_what, config, questions) => {
     const first = await underRules([ASK]);
     const session = await hubSession(first.gateway);

@@ -33,8 +33,8 @@ test('D-5: an unchanged list is not reported, even if its pages differ', async (
 
 test.each([
   ['another entry', ['a', 'x', 'c']],
-  ['one more', ['a', 'b', 'c', 'd']],
-  ['one less', ['a', 'b']],
+  ['one entry more', ['a', 'b', 'c', 'd']],
+  ['one entry less', ['a', 'b']],
   ['another order', ['b', 'a', 'c']],
 ])('D-5: a changed list is reported: %s', async (_what, names) => {
   const lists = new ReadLists();

@@ -63,7 +63,7 @@ const onlyTask = (session: Session) => {
   return task;
 };
 
-describe('asking', () => {
+describe('asking for a sign-in', () => {
   test('A-Q: a refused call becomes a task, and its question has the URL to sign in', async () => {
     const core = await play();
     core.accounts.scopes = ['read', 'write'];
@@ -165,7 +165,7 @@ describe('asking', () => {
   });
 });
 
-describe('no sign-in', () => {
+describe('without a sign-in', () => {
   test.each(['decline', 'cancel'])('A-Q: the answer %s fails the call, which is not sent again', async (action) => {
     const core = await play();
     const session = await hubSession(core.gateway);

@@ -21,7 +21,7 @@ const ENDINGS: TaskEvent[] = [
   { type: 'expire' },
 ];
 
-describe('T-1: the task machine', () => {
+describe('T-1: the state machine of tasks', () => {
   test('starts as working, with a deadline', () => {
     expect(start()).toMatchObject({ status: 'working', deadline: 1000 });
   });

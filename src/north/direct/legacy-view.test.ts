@@ -403,7 +403,7 @@ describe('other messages', () => {
     expect(session.preferences.logLevel('one')).toBe('warning');
   });
 
-  test('D-3: every tool of a listed server supports tasks', async () => {
+  test('D-3: every listed tool supports tasks', async () => {
     const { client, backends } = await setUp();
     backends.methods['tools/list'] = () => ({ tools: [{ name: 'work', inputSchema: { type: 'object' } }] });
     expect((await client.request('tools/list').reply).result).toMatchObject({

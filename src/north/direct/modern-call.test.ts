@@ -201,8 +201,8 @@ describe('rounds', () => {
 
   test.each([
     ['forged', 'x.y', 'requestState is invalid'],
-    ['no text', { toString: 0, valueOf: 0 }, 'requestState is invalid'],
-    ['of nothing', undefined, 'requestState refers to a call that has ended'],
+    ['not a string', { toString: 0, valueOf: 0 }, 'requestState is invalid'],
+    ['of an ended call', undefined, 'requestState refers to a call that has ended'],
   ])('X-4: a requestState that is %s is refused', async (_what, forged, message) => {
     const { send, server, clock, session } = await setUp();
     const reply = send();

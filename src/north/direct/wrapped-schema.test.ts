@@ -53,6 +53,6 @@ test.each<[string, object]>([
     { $schema: DRAFT_2019, $recursiveAnchor: true, type: 'array', items: { $recursiveRef: '#' } },
   ],
   ['recursion of another dialect', { type: 'array', items: { $recursiveRef: '#' } }],
-])('D-5: a schema with %s is wrapped like in the SDK', async (_what, schema) => {
+])('D-5: a schema with %s is wrapped as in the SDK', async (_what, schema) => {
   expect(needsWrapping(schema) ? wrapped(schema) : schema).toEqual(await oracle(schema));
 });

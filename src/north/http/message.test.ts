@@ -7,21 +7,21 @@ const request = (headers: Record<string, string>) => ({ headers }) as unknown as
 const message = (method: string, params?: object) => ({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
 
 test.each([
-  ['a message that says so', {}, message('tools/list', claim), 'modern'],
-  ['one that says so among others', {}, [message('ping'), message('tools/list', claim)], 'modern'],
-  ['a header alone', { 'mcp-method': 'tools/list' }, message('tools/list'), 'modern'],
-  ['the version in a header alone', { 'mcp-protocol-version': '2026-07-28' }, message('tools/list'), 'modern'],
-  ['nothing of the kind', {}, message('tools/list'), 'legacy'],
-  ['an old version in a header', { 'mcp-protocol-version': '2025-11-25' }, message('tools/list'), 'legacy'],
-  ['nonsense in a header', { 'mcp-protocol-version': 'zzz' }, message('tools/list'), 'legacy'],
-  ['initialize with a new header', { 'mcp-method': 'initialize' }, message('initialize'), 'legacy'],
+  ['a protocol version in the message', {}, message('tools/list', claim), 'modern'],
+  ['a protocol version in one message of a batch', {}, [message('ping'), message('tools/list', claim)], 'modern'],
+  ['a method header alone', { 'mcp-method': 'tools/list' }, message('tools/list'), 'modern'],
+  ['a version header alone', { 'mcp-protocol-version': '2026-07-28' }, message('tools/list'), 'modern'],
+  ['a message without a version or headers', {}, message('tools/list'), 'legacy'],
+  ['an old version header', { 'mcp-protocol-version': '2025-11-25' }, message('tools/list'), 'legacy'],
+  ['an invalid version header', { 'mcp-protocol-version': 'zzz' }, message('tools/list'), 'legacy'],
+  ['initialize with a method header', { 'mcp-method': 'initialize' }, message('initialize'), 'legacy'],
   [
-    'a session with a new header',
+    'a session ID with a method header',
     { 'mcp-method': 'tools/list', 'mcp-session-id': 's' },
     message('tools/list'),
     'legacy',
   ],
-  ['no message at all', {}, 5, 'legacy'],
+  ['an invalid message', {}, 5, 'legacy'],
 ])('B-1, H-1: %s decides the era of a request', (_what, headers, body, era) => {
   expect(eraOf(request(headers), body)).toBe(era);
 });

@@ -407,7 +407,7 @@ describe('a client that gets questions in rounds', () => {
   test.each([
     ['at once', 0, 'open'],
     ['after a while', 5000, 'answered'],
-  ])('H-13: that declines %s answers only if a person had time to decide', async (_when, ms, expected) => {
+  ])('H-13: that declines %s: the decline counts only if a person had time to decide', async (_when, ms, expected) => {
     const { goOn, clock, session, answered } = await firstRound({ questions: { via: 'both', minDeclineMs: 1000 } });
     clock.advance(ms);
     void goOn({ size: { action: 'decline' } });

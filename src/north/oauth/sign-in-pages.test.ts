@@ -81,7 +81,7 @@ const post = async (url: string, fields: Record<string, string>, headers: Record
 /** The first part of a `Set-Cookie` header. */
 const cookieOf = ({ headers }: Got): string => (headers.get('set-cookie') ?? '').split(';')[0] ?? '';
 
-describe('a gateway of one person', () => {
+describe('a gateway of a single person', () => {
   test('A-Q: the page shows the server and scopes, and its button leads to the authorization server and back', async () => {
     const { link, base, accounts } = await serve();
     accounts.scopes = ['read', '<b>all</b>'];

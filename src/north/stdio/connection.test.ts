@@ -112,22 +112,22 @@ function endpointFor(carrier: StdioCarrier, onNotification: (method: string) => 
 
 test.each<[string, Message[]]>([
   ['initialize', [request('initialize', INITIALIZE), notification('notifications/initialized'), request('x/a')]],
-  ['another request without an introduction', [request('x/a'), request('initialize', INITIALIZE), request('ping')]],
-  ['a request with an introduction', [modern('x/a'), modern('x/b')]],
-  ['`server/discover`, and then either era', [modern('server/discover'), modern('x/a')]],
+  ['a first request without metadata', [request('x/a'), request('initialize', INITIALIZE), request('ping')]],
+  ['a first request with metadata', [modern('x/a'), modern('x/b')]],
+  ['`server/discover` and then a modern request', [modern('server/discover'), modern('x/a')]],
   [
-    '`server/discover`, and then the other',
+    '`server/discover` and then `initialize`',
     [modern('server/discover'), request('initialize', INITIALIZE), request('x/a')],
   ],
   ['`server/discover` twice', [modern('server/discover'), modern('server/discover'), request('ping')]],
-  ['an incomplete introduction', [modern('x/a', { [VERSION_KEY]: MODERN_VERSION }), request('initialize', INITIALIZE)]],
+  ['incomplete metadata', [modern('x/a', { [VERSION_KEY]: MODERN_VERSION }), request('initialize', INITIALIZE)]],
   ['an unknown version', [modern('x/a', { ...META, [VERSION_KEY]: '2099-01-01' }), modern('x/a')]],
-  ['no session after all', [modern('x/a'), request('initialize', INITIALIZE), modern('x/a')]],
-  ['no introduction after all', [modern('x/a'), request('x/a')]],
-  ['a wrong introduction later', [modern('x/a'), modern('x/b', { ...META, [VERSION_KEY]: 5 })]],
-  ['methods of the older protocol', [modern('x/a'), modern('ping'), modern('initialize')]],
-  ['an introduction within a session', [request('initialize', INITIALIZE), modern('x/a')]],
-])('B-1, S-5: %s is answered like by the SDK', async (_what, script) => {
+  ['`initialize` after a modern request', [modern('x/a'), request('initialize', INITIALIZE), modern('x/a')]],
+  ['a request without metadata after a modern request', [modern('x/a'), request('x/a')]],
+  ['invalid metadata in a later request', [modern('x/a'), modern('x/b', { ...META, [VERSION_KEY]: 5 })]],
+  ['a legacy method in a modern connection', [modern('x/a'), modern('ping'), modern('initialize')]],
+  ['a request with metadata within a session', [request('initialize', INITIALIZE), modern('x/a')]],
+])('B-1, S-5: %s is answered as by the SDK', async (_what, script) => {
   expect(await ours(script)).toEqual(await oracle(script));
 });
 

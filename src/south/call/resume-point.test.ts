@@ -17,7 +17,7 @@ test.each([
   ['no version', { task: { taskId: 't' } }],
   ['neither a task nor a round', { version: 1 }],
   ['a task without an id', { version: 1, task: {} }],
-  ['no object', 'task'],
+  ['a string in place of an object', 'task'],
 ])('P-4: a checkpoint with %s is refused', (_what, stored) => {
   expect(() => readResumePoint(stored)).toThrow(/^the checkpoint of the call cannot be read: /);
 });

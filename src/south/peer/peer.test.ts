@@ -276,7 +276,7 @@ describe('subscriptions/listen streams', () => {
     ['ended', (id: unknown) => ({ id, result: { resultType: 'complete' } })],
     ['lost', (id: unknown) => ({ id, error: { code: -32000, message: 'gone' } })],
     ['lost', (id: unknown) => ({ method: 'notifications/cancelled', params: { requestId: id } })],
-  ])('R-9: are %s by the server', async (how, message) => {
+  ])('R-9: are reported as %s when the server ends them', async (how, message) => {
     const server = await listening();
     await acknowledged(server);
     const { closed } = await server.opened;

@@ -173,7 +173,7 @@ it('B-1: an unexpected 100 Continue is an error', async () => {
   expect(messageOf(error)).toContain('100 Continue');
 });
 
-it('B-3: the unread body of a refused standing stream does not block the connection', async () => {
+it('B-3: after a server refuses the standing stream, the connection of the stream is closed', async () => {
   const server = createServer((req, res) => {
     req.resume();
     if (req.method === 'GET') res.writeHead(405).end('no stream here');

@@ -24,17 +24,17 @@ const OF_PYTHON = `Traceback (most recent call last):
 ModuleNotFoundError: No module named 'missing'`;
 
 test.each([
-  ['a program of Node', OF_NODE, 'StoreError: shop.db: another meanwhile (process 1134) is using this store'],
-  ['one of Python', OF_PYTHON, "ModuleNotFoundError: No module named 'missing'"],
+  ['a Node program', OF_NODE, 'StoreError: shop.db: another meanwhile (process 1134) is using this store'],
+  ['a Python program', OF_PYTHON, "ModuleNotFoundError: No module named 'missing'"],
   [
-    'one with more to say',
+    'a program with a longer error',
     "Error: Cannot find module 'x'\nRequire stack:\n- /app/a.js\n    at f (a.js:1:1)",
     "Error: Cannot find module 'x' | Require stack: | - /app/a.js",
   ],
-  ['one that names no error', 'starting\n\nAPI_KEY is not set\n}', 'starting | API_KEY is not set'],
-  ['a talkative one', 'a\nb\nc\nd\ne\nf', 'b | c | d | e | f'],
-  ['a silent one', '\n  \n', ''],
-])('B-4: the last words of %s are the error without the stack trace', (_what, stderr, words) => {
+  ['a program without a named error', 'starting\n\nAPI_KEY is not set\n}', 'starting | API_KEY is not set'],
+  ['a program with many lines', 'a\nb\nc\nd\ne\nf', 'b | c | d | e | f'],
+  ['a program without output', '\n  \n', ''],
+])('B-4: the last words of %s are its error without the stack trace, or its last lines', (_what, stderr, words) => {
   expect(lastWords(stderr.split('\n'))).toBe(words);
 });
 

@@ -25,7 +25,7 @@ test('B-1: a property named x-mcp-header and data that contains it are not decla
 test.each([
   ['an empty name', { a: text('') }, /cannot name a header/],
   ['a name with a space', { a: text('My Region') }, /cannot name a header/],
-  ['no text', { a: text(7) }, /cannot name a header/],
+  ['not a string', { a: text(7) }, /cannot name a header/],
   ['a number', { a: text('A', 'number') }, /only a string, an integer or a boolean/],
   ['an object', { a: text('A', 'object') }, /only a string, an integer or a boolean/],
   ['a name twice', { a: text('Region'), b: text('region') }, /already/],

@@ -69,7 +69,7 @@ it('P-4: damage found while reading is logged once, and the file is set aside at
   expect((await readdir(folder)).some((name) => name.includes('.damaged-'))).toBe(true);
 });
 
-it('P-3: in a damaged store a new task is refused once, and other records are still written', async () => {
+it('P-3: after damage was found, storing a new task fails once, and all records are written', async () => {
   const store = await damagedStore('questions_by_session');
   const before = task('before', Date.now() - 1);
   store.put('task', before);

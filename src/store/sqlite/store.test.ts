@@ -419,9 +419,9 @@ it('X-3: deleting an overdue task makes room for a record that did not fit', asy
 });
 
 it.each([
-  ['no JSON', '{"id":'],
-  ['no object', '[]'],
-  ['without what it needs', '{"id":"bad"}'],
+  ['invalid JSON', '{"id":'],
+  ['not an object', '[]'],
+  ['incomplete', '{"id":"bad"}'],
 ])('P-4: a record that is %s is set aside and reported, and other records are kept', async (_what, data) => {
   store.put('session', record('good'));
   await store.close();
