@@ -43,6 +43,9 @@ export class Receiver {
       respondError(res, 403, -32000, message, { headers: { [REFUSED_BY]: this.#store.gatewayId } });
       return undefined;
     }
+    // The other gateway writes these headers itself, and keeps its connections open without being told.
+    res.sendDate = false;
+    res.removeHeader('connection');
     const { principal, facts, sender, recipient, connection } = forwarded;
     if (recipient !== this.#store.gatewayId) {
       this.refuse(res);

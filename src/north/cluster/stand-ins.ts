@@ -11,6 +11,8 @@ const MAX_IDLE_MS = 65_000;
 class StandIn implements ClientConnection {
   /** The number of open requests on it. */
   open = 0;
+  /** Increases with each request of all of them. */
+  lastUse = 0;
   #idleSince: number;
   readonly #clock: Clock;
 
@@ -23,8 +25,9 @@ class StandIn implements ClientConnection {
     return this.open === 0 && this.#clock.now() - this.#idleSince > MAX_IDLE_MS;
   }
 
-  begin(): void {
+  begin(use: number): void {
     this.open += 1;
+    this.lastUse = use;
   }
 
   end(): void {
@@ -35,10 +38,10 @@ class StandIn implements ClientConnection {
 
 /** The connections of clients to other gateways. */
 export class StandIns {
-  readonly #used = new Map<string, StandIn>();
-  /** Connections without an open request, longest idle first. */
-  readonly #idle = new Map<string, StandIn>();
+  /** By gateway and connection. Each request uses one, so they are not moved when they become idle. */
+  readonly #known = new Map<string, StandIn>();
   readonly #clock: Clock;
+  #uses = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -47,23 +50,30 @@ export class StandIns {
   /** The connection on which the client of this request reached its gateway. */
   of(gateway: string, connection: number, res: ServerResponse): ClientConnection {
     const name = `${gateway} ${connection}`;
-    const standIn = this.#used.get(name) ?? this.#idle.get(name) ?? new StandIn(this.#clock);
-    this.#idle.delete(name);
-    this.#used.set(name, standIn);
-    standIn.begin();
-    res.once('close', () => {
-      standIn.end();
-      if (standIn.open === 0) this.#rest(name, standIn);
-    });
+    const known = this.#known.get(name);
+    const standIn = known === undefined || known.destroyed ? this.#add(name) : known;
+    this.#uses += 1;
+    standIn.begin(this.#uses);
+    res.on('close', () => standIn.end());
     return standIn;
   }
 
-  #rest(name: string, standIn: StandIn): void {
-    this.#used.delete(name);
-    this.#idle.set(name, standIn);
-    for (const [longest, { destroyed }] of this.#idle) {
-      if (!destroyed && this.#idle.size <= MAX_IDLE) return;
-      this.#idle.delete(longest);
+  #add(name: string): StandIn {
+    if (this.#known.size > MAX_IDLE) this.#makeRoom();
+    const standIn = new StandIn(this.#clock);
+    this.#known.set(name, standIn);
+    return standIn;
+  }
+
+  /** Forgets what has ended; if nothing has, the one that was not used for longest. */
+  #makeRoom(): void {
+    const { size } = this.#known;
+    let oldest: [name: string, standIn: StandIn] | undefined;
+    for (const each of this.#known) {
+      const [name, standIn] = each;
+      if (standIn.destroyed) this.#known.delete(name);
+      else if (standIn.open === 0 && (oldest === undefined || standIn.lastUse < oldest[1].lastUse)) oldest = each;
     }
+    if (oldest !== undefined && this.#known.size === size) this.#known.delete(oldest[0]);
   }
 }
