@@ -1,5 +1,5 @@
 /** Questions that nothing ties to one of several calls, for a client that is asked through the tools. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startV1Http } from '../../servers/v1-http.ts';
 import { httpGateway, type Servers } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type HubClient, type Json, type Reply } from '../../support/hub.ts';
@@ -80,8 +80,12 @@ test('H-3: sampling requests of parallel calls reach the model', async () => {
   await settle(hub);
   const prompts = ['one', 'two'];
   const promoted = await Promise.all(prompts.map((prompt) => call(hub, 'sample', { prompt })));
-  const { samplings } = await hub.call('get_sampling_requests');
-  expect(samplings).toHaveLength(2);
+  // Both calls become tasks with the first request, so the second one may come later.
+  const samplings = await vi.waitFor(async () => {
+    const listed = await hub.call('get_sampling_requests');
+    expect(listed.samplings).toHaveLength(2);
+    return listed.samplings;
+  });
   for (const { requestId, params } of samplings) {
     const [{ content } = { content: { text: '' } }] = params['messages'] as { content: { text: string } }[];
     await hub.call('respond_to_sampling', { request_id: requestId, content: `re ${content.text}` });
