@@ -56,7 +56,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(answers).toEqual(['a: b__c', 'a: x', 'a__b: c', 'a_: x', 'a_: _x']);
   });
 
-  test('M-1: X-4: sees a tool that its server lists twice once, and the log reports that once', async () => {
+  test('M-1, X-4: sees a tool that its server lists twice once, and the log reports that once', async () => {
     const { all, logs } = await scriptedGroup({
       one: answering('one', 'add', 'add', 'sub'),
       two: answering('two', 'add'),
@@ -67,7 +67,7 @@ describe.each(ERAS)('M-2: a %s client', (era) => {
     expect(reported).toMatchObject([{ level: 'warn', data: { server: 'one', list: 'tools', name: 'add' } }]);
   });
 
-  test('M-1: X-4: gets an error with a suggestion for an unknown name', async () => {
+  test('M-1, X-4: gets an error with a suggestion for an unknown name', async () => {
     const away = answering('three', 'lost');
     away.unreachable = 'it is away';
     const { all } = await scriptedGroup({ one: answering('one', 'add'), three: away });

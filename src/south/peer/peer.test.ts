@@ -401,7 +401,7 @@ describe('results', () => {
     expect(readResult({ a: 1, resultType: 'x' }, 'tools/call', { isModern: false, mayAsk: false })).toEqual({ a: 1 });
   });
 
-  test('T-9: may be a task, or input_required if the request allows it', () => {
+  test('B-6: may be a task, or input_required if the request allows it', () => {
     const task = { resultType: 'task', taskId: 't' };
     expect(readResult(task, 'tools/call', { isModern: true, mayAsk: false })).toBe(task);
     for (const result of [
