@@ -493,6 +493,7 @@ export class Gateway {
       signIns: this.#signIns,
       audit,
       clock,
+      // Last: otherwise V8 would make a hidden class for each session (docs/PERFORMANCE.md).
       ...about,
     });
     return session;

@@ -1,6 +1,7 @@
 /**
  * Collections that take no memory until they have an entry. An empty `Map` takes 184 bytes and an empty `Set` 152; a session has dozens
- * of them, most of which stay empty. Not for what each call adds and removes: the collection is dropped when it becomes empty.
+ * of them, most of which stay empty. Not for what each call adds and removes: the collection is dropped when it becomes
+ * empty, so an iteration does not see what is added after that.
  */
 
 const NOTHING: [] = [];

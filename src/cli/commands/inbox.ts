@@ -8,7 +8,7 @@ import { UsageError, type CommandLine } from '../flags.ts';
 import { ApiFailure, type ApiClient } from '../gateway/api-client.ts';
 import type { Question } from '../../lib/api-items.ts';
 import { assertHistory, openGateway } from '../gateway/open-gateway.ts';
-import { questionEnd, serverAndTool, subjectOf, waitOf } from '../gateway/words.ts';
+import { describeQuestionEnd, serverAndTool, subjectOf, waitOf } from '../gateway/words.ts';
 import {
   askQuestion,
   elicitationBody,
@@ -161,7 +161,7 @@ async function send({ api, screen }: Inbox, question: Question, body: AnswerBody
 }
 
 const over = (question: Question): Failure =>
-  new Failure('refused', `the question ${question.id} is ${questionEnd(question)}`, { question });
+  new Failure('refused', `the question ${question.id} is ${describeQuestionEnd(question)}`, { question });
 
 function unanswered(question: Question): Failure {
   const why = 'there is no terminal to ask on';

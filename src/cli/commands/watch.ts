@@ -6,7 +6,7 @@ import type { ApiClient } from '../gateway/api-client.ts';
 import type { Me } from '../../lib/api-items.ts';
 import { follow, type GatewayChange } from '../gateway/follow.ts';
 import { assertHistory, openGateway } from '../gateway/open-gateway.ts';
-import { questionEnd, serverAndTool, callState, subjectOf } from '../gateway/words.ts';
+import { describeQuestionEnd, serverAndTool, callState, subjectOf } from '../gateway/words.ts';
 import { Stop } from '../stop.ts';
 import { canDraw } from '../terminal/capabilities.ts';
 import { FullScreen } from '../terminal/full-screen.ts';
@@ -66,7 +66,8 @@ function lineOf(change: GatewayChange): string | undefined {
   const time = new Date().toLocaleTimeString(undefined, { hour12: false });
   if (change.kind === 'question') {
     const { item } = change;
-    const asked = item.status === 'open' ? `asks: ${subjectOf(item)}  (meanwhile inbox ${item.id})` : questionEnd(item);
+    const asked =
+      item.status === 'open' ? `asks: ${subjectOf(item)}  (meanwhile inbox ${item.id})` : describeQuestionEnd(item);
     return [time, serverAndTool(item), 'question', asked].join('  ');
   }
   if (change.kind !== 'call' || !isCall(change.item)) return undefined;

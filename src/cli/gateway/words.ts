@@ -49,7 +49,7 @@ function answererOf({ principal, via, name }: NonNullable<Question['answeredBy']
 }
 
 /** How a question ended, and who answered. */
-export function questionEnd({ status, answeredBy, endedAt, reason }: Question): string {
+export function describeQuestionEnd({ status, answeredBy, endedAt, reason }: Question): string {
   if (status === 'open') return 'still open';
   const by = answeredBy === undefined ? '' : answererOf(answeredBy);
   const when = endedAt === undefined ? '' : `, ${showAge(endedAt)}`;

@@ -8,7 +8,7 @@ import { isObject } from '../../lib/values.ts';
 import { Failure } from '../failure.ts';
 import type { ApiClient, Sent } from '../gateway/api-client.ts';
 import type { Question } from '../../lib/api-items.ts';
-import { callerOf, questionEnd, subjectOf, waitOf } from '../gateway/words.ts';
+import { callerOf, describeQuestionEnd, subjectOf, waitOf } from '../gateway/words.ts';
 import type { SampleAnswer } from '../questions/prepared.ts';
 import { askApproval } from '../terminal/ask-approval.ts';
 import { askForm, type RefusedForm } from '../terminal/ask-form.ts';
@@ -122,7 +122,7 @@ async function late(
   question: Question | undefined,
   otherwise = 'The question is no longer open.',
 ): Promise<'late'> {
-  await prompter.end(question === undefined ? otherwise : `The question is ${questionEnd(question)}.`);
+  await prompter.end(question === undefined ? otherwise : `The question is ${describeQuestionEnd(question)}.`);
   return 'late';
 }
 

@@ -23,7 +23,7 @@ export class PreparedAnswers {
   readonly misfits: string[] = [];
   /** How many questions had neither a prepared answer nor a person to ask. */
   unanswered = 0;
-  readonly #all: readonly JsonSchema[];
+  readonly #all: readonly Record<string, unknown>[];
   #used = 0;
 
   constructor(flags: readonly string[] = []) {
@@ -68,13 +68,13 @@ export class PreparedAnswers {
     return `not used, because nothing was asked for it: ${which}`;
   }
 
-  #next(): JsonSchema | undefined {
+  #next(): Record<string, unknown> | undefined {
     const given = this.#all[this.#used];
     if (given !== undefined) this.#used += 1;
     return given;
   }
 
-  #mistake(given: JsonSchema, mistake: string): { kind: 'mistake'; mistake: string } {
+  #mistake(given: Record<string, unknown>, mistake: string): { kind: 'mistake'; mistake: string } {
     const which = this.#all.length === 1 ? '' : `, number ${this.#used} of ${this.#all.length},`;
     return {
       kind: 'mistake',
@@ -84,12 +84,12 @@ export class PreparedAnswers {
 }
 
 /** A `CreateMessageResult`. */
-export function modelAnswer(text: string, others: JsonSchema = {}): Record<string, unknown> {
+export function modelAnswer(text: string, others: Record<string, unknown> = {}): Record<string, unknown> {
   return { role: 'assistant', model: 'human', stopReason: 'endTurn', content: { type: 'text', text }, ...others };
 }
 
 /** `{"action":"decline"}`, `{"action":"accept","content":{…}}`, or the content alone. */
-function asResult(given: JsonSchema, form: JsonSchema): ElicitResult {
+function asResult(given: Record<string, unknown>, form: JsonSchema): ElicitResult {
   const { action, content } = given;
   const isContent =
     isObject(form['properties']) && Object.hasOwn(form['properties'], 'action') && content === undefined;

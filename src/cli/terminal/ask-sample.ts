@@ -1,5 +1,4 @@
 import type { PendingSample } from '../../client/types.ts';
-import type { JsonSchema } from '../../lib/form/json-schema.ts';
 import { modelAnswer, type SampleAnswer } from '../questions/prepared.ts';
 import { clean, cleanLine } from '../../lib/clean.ts';
 import { laterOption, type OnEscape, type Prompter, type PromptResult } from './prompter.ts';
@@ -36,7 +35,7 @@ export async function askSample(
 const LONGEST_SHOWN = 4000;
 
 /** Everything that a person needs to decide about the request. */
-export function describeSample(params: JsonSchema): string {
+export function describeSample(params: Record<string, unknown>): string {
   const { systemPrompt, messages, maxTokens, temperature, modelPreferences, tools, includeContext } = params;
   const facts = [
     typeof maxTokens === 'number' ? `at most ${maxTokens} tokens` : '',

@@ -44,7 +44,7 @@ test('G-2, G-3: a standing answer does not approve a call', async () => {
 });
 
 describe('allow and deny', () => {
-  test('G-1: a call that no rule matches or that a rule allows is sent unchanged', async () => {
+  test('G-1: a call that no rule matches or that a rule allows is sent without a question', async () => {
     const core = await underRules([{ tool: 'read', then: 'allow' }, ASK]);
     core.backends.tools['read'] = core.backends.tools['other'] = (made) => made.answer('done');
     const session = await hubSession(core.gateway);

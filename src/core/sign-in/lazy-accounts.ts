@@ -30,11 +30,10 @@ export function lazyAccounts({ store, load }: LazyParts): Accounts {
       return accounts;
     },
     isEmpty: () =>
-      isEmpty === true
-        ? true
-        : store()
-            .isEmpty()
-            .then((empty) => (isEmpty ??= empty)),
+      isEmpty ??
+      store()
+        .isEmpty()
+        .then((empty) => (isEmpty ??= empty)),
   };
 
   return {
@@ -64,7 +63,7 @@ interface TokenSource {
   readonly accounts: Accounts | undefined;
   loaded: () => Promise<Accounts>;
   /** Whether no account is stored. */
-  isEmpty: () => true | Promise<boolean>;
+  isEmpty: () => boolean | Promise<boolean>;
 }
 
 /** The tokens of one account. Every connection has them, usually without an account. */
@@ -85,7 +84,8 @@ class LazyTokens implements AccountTokens {
     if (this.#tokens) return this.#tokens.current();
     if (auth) return this.#load().then(async (tokens) => tokens.current());
     const isEmpty = this.#source.isEmpty();
-    return isEmpty === true ? undefined : isEmpty.then((empty) => this.#first(empty));
+    if (isEmpty === true) return undefined;
+    return isEmpty === false ? this.#first(isEmpty) : isEmpty.then((empty) => this.#first(empty));
   }
 
   async refused(token: string | undefined, challenge: AuthChallenge): Promise<AfterRefusal> {

@@ -21,13 +21,13 @@ export interface FieldMistake {
 }
 
 /** What is wrong with the content, or `undefined` if nothing is. */
-export function formMistake(form: JsonSchema, content: JsonSchema): string | undefined {
+export function formMistake(form: JsonSchema, content: Record<string, unknown>): string | undefined {
   for (const mistake of eachMistake(form, content)) return inWords(mistake);
   return undefined;
 }
 
 /** Everything that is wrong with the content, with one message for each field. */
-export function formMistakes(form: JsonSchema, content: JsonSchema): FieldMistake[] {
+export function formMistakes(form: JsonSchema, content: Record<string, unknown>): FieldMistake[] {
   return [...eachMistake(form, content)];
 }
 
@@ -42,7 +42,7 @@ function inWords({ field, kind, mistake }: FieldMistake): string {
   }
 }
 
-function* eachMistake(form: JsonSchema, content: JsonSchema): Generator<FieldMistake> {
+function* eachMistake(form: JsonSchema, content: Record<string, unknown>): Generator<FieldMistake> {
   const fields = isObject(form['properties']) ? form['properties'] : {};
   for (const field of new Set(requiredOf(form))) {
     if (!Object.hasOwn(content, field)) yield { field, kind: 'missing', mistake: 'an answer is required' };

@@ -66,11 +66,13 @@ async function answerOf(clock: TestClock, answering: Promise<RawAnswer>): Promis
   return answering;
 }
 
-test('K-3: a request is forwarded unchanged, and its response returned unchanged', async () => {
+test('K-3: path, body and end-to-end headers are forwarded, credentials and connection headers are not', async () => {
   let seen: IncomingMessage | undefined;
   let body = '';
+  let ownerSendsDate = true;
   const { front } = await pair((req, res, bytes) => {
     seen = req;
+    ownerSendsDate = res.sendDate;
     body = bytes.toString();
     res.removeHeader('access-control-allow-origin');
     res.writeHead(207, { 'content-type': 'application/json', 'mcp-session-id': 's1', 'x-own': 'ä' }).end('{"é":1}');
@@ -99,6 +101,9 @@ test('K-3: a request is forwarded unchanged, and its response returned unchanged
     'x-own': 'ä',
     'access-control-allow-origin': 'from-front',
   });
+  // The front sets it.
+  expect(ownerSendsDate).toBe(false);
+  expect(answer.headers).toHaveProperty('date');
 });
 
 test('K-3: the owner of a session is cached, and looked up again after a while', async () => {

@@ -43,7 +43,7 @@ export class Receiver {
       respondError(res, 403, -32000, message, { headers: { [REFUSED_BY]: this.#store.gatewayId } });
       return undefined;
     }
-    // The other gateway writes these headers itself, and keeps its connections open without being told.
+    // The forwarding gateway sets these headers itself, and HTTP/1.1 keeps connections open by default.
     res.sendDate = false;
     res.removeHeader('connection');
     const { principal, facts, sender, recipient, connection } = forwarded;

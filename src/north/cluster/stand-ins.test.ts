@@ -18,9 +18,10 @@ test('K-3: a connection with an open request is kept, regardless of the number o
   };
   const second = once(1);
   const third = once(2);
-  // Used again, so it is not the one that has been idle for longest.
+  for (let connection = 3; connection < 9000; connection += 1) once(connection);
+  // Used again, so it is not among those that have been idle for longest.
   expect(once(1)).toBe(second);
-  for (let connection = 3; connection <= 10_001; connection += 1) once(connection);
+  for (let connection = 9000; connection <= 10_001; connection += 1) once(connection);
   expect(once(0)).toBe(used);
   expect(once(1)).toBe(second);
   expect(once(2)).not.toBe(third);

@@ -2,7 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
 import type { ClientConnection } from '../http/addressed.ts';
 
-const MAX_IDLE = 10_000;
+/** Beyond this, what has ended is forgotten, and then what was not used for longest. */
+const MAX_KNOWN = 10_000;
+/** How many are forgotten at a time, so that most new ones cost nothing. */
+const BATCH = 1000;
 
 /** The keep-alive timeout of a listener. */
 const MAX_IDLE_MS = 65_000;
@@ -11,7 +14,7 @@ const MAX_IDLE_MS = 65_000;
 class StandIn implements ClientConnection {
   /** The number of open requests on it. */
   open = 0;
-  /** Increases with each request of all of them. */
+  /** The number of its latest request, counted over all stand-ins. */
   lastUse = 0;
   #idleSince: number;
   readonly #clock: Clock;
@@ -42,6 +45,8 @@ export class StandIns {
   readonly #known = new Map<string, StandIn>();
   readonly #clock: Clock;
   #uses = 0;
+  /** How many there may be before room is made. */
+  #room = MAX_KNOWN;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -59,21 +64,19 @@ export class StandIns {
   }
 
   #add(name: string): StandIn {
-    if (this.#known.size > MAX_IDLE) this.#makeRoom();
+    if (this.#known.size >= this.#room) this.#makeRoom();
     const standIn = new StandIn(this.#clock);
     this.#known.set(name, standIn);
     return standIn;
   }
 
-  /** Forgets what has ended; if nothing has, the one that was not used for longest. */
   #makeRoom(): void {
-    const { size } = this.#known;
-    let oldest: [name: string, standIn: StandIn] | undefined;
-    for (const each of this.#known) {
-      const [name, standIn] = each;
-      if (standIn.destroyed) this.#known.delete(name);
-      else if (standIn.open === 0 && (oldest === undefined || standIn.lastUse < oldest[1].lastUse)) oldest = each;
-    }
-    if (oldest !== undefined && this.#known.size === size) this.#known.delete(oldest[0]);
+    for (const [name, { destroyed }] of this.#known) if (destroyed) this.#known.delete(name);
+    const idle = [...this.#known].filter(([, { open }]) => open === 0);
+    const surplus = Math.max(0, this.#known.size - (MAX_KNOWN - BATCH));
+    const oldest = idle.toSorted(([, a], [, b]) => a.lastUse - b.lastUse).slice(0, surplus);
+    for (const [name] of oldest) this.#known.delete(name);
+    // With many open ones, not all that is wanted can be forgotten.
+    this.#room = Math.max(MAX_KNOWN, this.#known.size + BATCH);
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReplayBuffer } from './replay.ts';
 
-test('E-5: replays the events after an event ID, of its own stream only', () => {
+test('E-5: the buffer replays the events after an event ID, of its own stream only', () => {
   const buffer = new ReplayBuffer();
   const [one, two] = [buffer.newStreamId(), buffer.newStreamId()];
   const primed = buffer.add(one, '');
@@ -21,7 +21,7 @@ test.each(['', 'x', '~', 'x~', 'x~0', 'x~-1', 'x~1.5', 'x~99', `x~${Number.MAX_V
   },
 );
 
-test('X-3: keeps a limited number of events and characters', () => {
+test('X-3: the buffer keeps a limited number of events and characters', () => {
   const buffer = new ReplayBuffer();
   const stream = buffer.newStreamId();
   for (let i = 0; i < 3000; i += 1) buffer.add(stream, 'x');

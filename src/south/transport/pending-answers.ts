@@ -1,5 +1,6 @@
-/** Answers to a server's requests that are being sent; the transport waits for them before it closes. */
 import { LazySet } from '../../lib/lazy-collections.ts';
+
+/** Answers to a server's requests that are being sent; the transport waits for them before it closes. */
 export class PendingAnswers {
   readonly #pending = new LazySet<Promise<unknown>>();
 

@@ -233,7 +233,7 @@ describe('refusals', () => {
     expect(await readdir(folder)).toEqual(['meanwhile.db']);
   });
 
-  it('P-4: a database of another program with a WAL file, which both stay unchanged', async () => {
+  it('P-4: a database of another program and its WAL file, both of which stay unchanged', async () => {
     const other = new Database(join(folder, 'other.db'));
     other.exec('PRAGMA journal_mode = WAL; CREATE TABLE precious (x); INSERT INTO precious VALUES (1)');
     await mkdir(join(folder, 'copy'));

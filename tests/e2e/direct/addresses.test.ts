@@ -23,7 +23,7 @@ test('D-5: a server name with spaces is percent-encoded in its address', async (
   }
 });
 
-test('D-5, S-4: over stdio the gateway answers a request although the client closes its input right after it', async () => {
+test('D-5, S-4: over stdio the gateway answers a request although the client closes the stream right after it', async () => {
   const server = owned(await startV1Http());
   const config = await configFile({ one: { url: server.url } });
   const child = spawn(process.execPath, [QUICK_PROGRAM, 'stdio', '--server', 'one', '--config', config], {

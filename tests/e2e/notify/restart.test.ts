@@ -7,7 +7,7 @@ import { rawSession } from '../../support/raw-http.ts';
 import { beginAsking, kill, killable, restart } from '../restart/killable.ts';
 import { nextTold, target } from './setup.ts';
 
-test('N-3: after a kill waiting messages are sent, and sent ones are not repeated', async () => {
+test('N-3: after a kill waiting messages are sent, and a message that is sent again keeps its id', async () => {
   const [now, later] = [await Receiver.start(), await Receiver.start()];
   const server = owned(await startTasksV2Http());
   const targets = {
