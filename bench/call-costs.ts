@@ -21,7 +21,7 @@ export interface CallCosts {
   relays: Record<Relay, number[]>;
   calls: Record<GatewayPath | OtherPath, number[]>;
   /** With 64 in parallel instead of 16. */
-  crowded: Record<GatewayPath, number[]>;
+  crowded: Record<GatewayPath | 'undici', number[]>;
   /** With a result of 1 MB. */
   large: Record<GatewayPath | 'undici', number[]>;
 }
@@ -45,10 +45,10 @@ export async function measureCallCosts(parts: CallCostParts): Promise<CallCosts>
   for (const { client } of [...lanes, ...large]) await client.open();
   for (const { client } of lanes) await runLoad(client, PARALLEL, WARM_UP_MS);
   for (const { client } of large) await runLoad(client, LARGE_PARALLEL, WARM_UP_MS / 2);
-  const isCrowded = ({ path }: Lane<Path>): boolean => (GATEWAY_PATHS as readonly string[]).includes(path);
+  const crowdedPaths: readonly Path[] = [...GATEWAY_PATHS, 'undici'];
   const cells = {
     calls: lanes.map((lane) => cellOf<Path, Lane<Path>>(lane, PARALLEL)),
-    crowded: lanes.filter(isCrowded).map((lane) => cellOf<Path, Lane<Path>>(lane, CROWDED)),
+    crowded: lanes.filter(({ path }) => crowdedPaths.includes(path)).map((lane) => cellOf<Path, Lane<Path>>(lane, CROWDED)),
     large: large.map((lane) => cellOf<Path, Lane<Path>>(lane, LARGE_PARALLEL)),
   };
   // What is compared comes one after the other.
@@ -58,7 +58,7 @@ export async function measureCallCosts(parts: CallCostParts): Promise<CallCosts>
   return {
     relays: costs(RELAYS, cells.calls),
     calls: costs([...GATEWAY_PATHS, ...OTHER_PATHS], cells.calls),
-    crowded: costs(GATEWAY_PATHS, cells.crowded),
+    crowded: costs([...GATEWAY_PATHS, 'undici'], cells.crowded),
     large: costs([...GATEWAY_PATHS, 'undici'], cells.large),
   };
 }

@@ -67,9 +67,10 @@ function goalsOf({ costs, startUp, idle, sessions, listing, heldBytes }: Omit<Ta
   return [
     ...callGoals(costs),
     ratio('64 in parallel: CPU per call ÷ that at 16', 1, ratioOf(total(costs.crowded), total(costs.calls)), {
-      from: GATEWAY_PATHS.map((path) => `${path} ${ratioOf(costs.crowded[path], costs.calls[path]).toFixed(2)}`).join(
-        ', ',
-      ),
+      from: [
+        ...GATEWAY_PATHS.map((path) => `${path} ${ratioOf(costs.crowded[path], costs.calls[path]).toFixed(2)}`),
+        `reference ${ratioOf(costs.crowded.undici, costs.relays.undici).toFixed(2)}`,
+      ].join(', '),
     }),
     ratio('start to first answer ÷ bare Node printing a line', 3, ratioOf(startUp.programMs, startUp.bareMs), {
       from: `median ${median(startUp.programMs).toFixed(0)} and ${median(startUp.bareMs).toFixed(0)} ms`,
