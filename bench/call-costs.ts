@@ -45,10 +45,11 @@ export async function measureCallCosts(parts: CallCostParts): Promise<CallCosts>
   for (const { client } of [...lanes, ...large]) await client.open();
   for (const { client } of lanes) await runLoad(client, PARALLEL, WARM_UP_MS);
   for (const { client } of large) await runLoad(client, LARGE_PARALLEL, WARM_UP_MS / 2);
-  const crowdedPaths: readonly Path[] = [...GATEWAY_PATHS, 'undici'];
+  const isCrowded = ({ path }: Lane<Path>): boolean =>
+    path === 'undici' || (GATEWAY_PATHS as readonly string[]).includes(path);
   const cells = {
     calls: lanes.map((lane) => cellOf<Path, Lane<Path>>(lane, PARALLEL)),
-    crowded: lanes.filter(({ path }) => crowdedPaths.includes(path)).map((lane) => cellOf<Path, Lane<Path>>(lane, CROWDED)),
+    crowded: lanes.filter(isCrowded).map((lane) => cellOf<Path, Lane<Path>>(lane, CROWDED)),
     large: large.map((lane) => cellOf<Path, Lane<Path>>(lane, LARGE_PARALLEL)),
   };
   // What is compared comes one after the other.
