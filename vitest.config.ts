@@ -53,8 +53,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        // They compute more than they wait, and each worker loads the sources again.
-        test: { name: 'unit', include: UNIT, maxWorkers: 3, sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: UNIT, maxWorkers: 6, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
@@ -63,8 +62,8 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...UNIT],
           globalSetup: 'tests/support/build.ts',
-          // They wait more than they compute.
-          maxWorkers: 6,
+          // More than there are processors, since tests wait much of the time; each worker loads the sources again.
+          maxWorkers: 7,
           sequence: { groupOrder: 1 },
         },
       },
