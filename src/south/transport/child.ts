@@ -6,6 +6,7 @@ import type { CommandServerConfig } from '../../core/ports/server-config.ts';
 import { drained } from '../../lib/drained.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { within } from '../../lib/timers.ts';
+import { Unreachable } from './broken-wire.ts';
 import { inheritedEnvironment } from './child-environment.ts';
 import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
@@ -129,7 +130,8 @@ export class ChildTransport implements ServerTransport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (!stdin?.writable) throw new ServerFailure('exited', 'the server process is gone');
+    // Its exit is reported a moment later: the message was not sent, and may be sent to the next process.
+    if (!stdin?.writable) throw new Unreachable('exited', 'the server process is gone', true, undefined);
     if (stdin.writableLength > MAX_UNREAD_BYTES) {
       this.#killedBecause = 'process was killed because it does not read its standard input';
       this.#signalGroup('SIGKILL');
