@@ -50,7 +50,7 @@ async function begin(call: CallInRounds): Promise<ToolReply> {
   try {
     reply = await session.calls.execute(
       connection,
-      { ...request, id },
+      { id, ...request },
       {
         onLeaving: (listener) => exchange.onLeaving(listener),
         onProgress,
