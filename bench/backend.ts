@@ -1,6 +1,6 @@
 /**
  * The server behind everything: MCP over HTTP on raw sockets, as cheap as can be, so that what is measured is the way to it.
- * At /legacy it speaks 2025-11-25, at /modern 2026-07-28. Sends its origin to its parent, which may ask how many calls of
+ * At /legacy it speaks 2025-11-25, at /modern 2026-07-28; at /stream it speaks 2025-11-25 and answers with event streams. Sends its origin to its parent, which may ask how many calls of
  * `wait` are `held`, and say `release`.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -36,7 +36,9 @@ function serve(socket: Socket, { head, body }: HttpMessage): void {
   if (message.id === undefined) return reply('202 Accepted');
   const answer = (): void => {
     const session = message.method === 'initialize' ? 'mcp-session-id: bench\r\n' : '';
-    reply('200 OK', `content-type: application/json\r\n${session}`, respond(message, head.startsWith('POST /modern ')));
+    const text = respond(message, head.startsWith('POST /modern '));
+    if (!head.startsWith('POST /stream ')) reply('200 OK', `content-type: application/json\r\n${session}`, text);
+    else reply('200 OK', `content-type: text/event-stream\r\n${session}`, `data: ${text}\n\n`);
   };
   if (message.params?.name === 'slow') void delay(SLOW_MS).then(answer);
   else if (message.params?.name === 'wait') void waitForRelease().then(answer);

@@ -5,7 +5,7 @@ import { Child, compiled, PROGRAM } from './child.ts';
 import { LARGE_END, respond } from './echo.ts';
 import { LoadClient } from './load.ts';
 
-const SERVERS = ['HTTP', 'stdio'] as const;
+const SERVERS = ['HTTP', 'event stream', 'stdio'] as const;
 const ROUNDS = 12;
 /** The compiler needs a while. */
 const WARM_UP_ROUNDS = 4;
@@ -21,6 +21,7 @@ export async function measureHugeResults(folder: string, origin: string): Promis
   const config = join(folder, 'huge-results.json');
   const mcpServers = {
     HTTP: { url: `${origin}/legacy` },
+    'event stream': { url: `${origin}/stream` },
     stdio: { command: process.execPath, args: [compiled('backend-stdio.ts'), 'legacy'] },
   };
   await writeFile(config, JSON.stringify({ mcpServers, meanwhile: { port: 0, store: ':memory:' } }));
@@ -33,7 +34,7 @@ export async function measureHugeResults(folder: string, origin: string): Promis
       longestTurnMs[`hub, ${server}`] = await longestTurn(gateway, new LoadClient({ ...huge, url, server }));
       longestTurnMs[`direct, ${server}`] = await longestTurn(
         gateway,
-        new LoadClient({ ...huge, url: `${url}/${server}` }),
+        new LoadClient({ ...huge, url: `${url}/${encodeURIComponent(server)}` }),
       );
     }
   } finally {

@@ -63,8 +63,11 @@ export function withNearestNumbers<T>(value: T): T {
   return JSON.stringify(value)?.includes(MARK) ? (JSON.parse(stringifyExact(value)) as T) : value;
 }
 
-/** Looks at every 16th character only: a row of 16 digits cannot avoid all of them. */
-function hasManyDigits(text: string): boolean {
+/**
+ * Whether a text may contain integers that are not exact as JavaScript numbers. Looks at every 16th character only: a row of 16
+ * digits cannot avoid all of them.
+ */
+export function hasManyDigits(text: string): boolean {
   for (let at = MANY_DIGITS - 1; at < text.length; at += MANY_DIGITS) {
     if (!isDigit(text, at)) continue;
     let [first, last] = [at, at];
@@ -80,8 +83,8 @@ function isDigit(text: string, at: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** Takes valid JSON. Digits inside its texts are left alone. */
-function markBigNumbers(text: string): string {
+/** Takes valid JSON, and returns JSON whose big numbers are texts. Digits inside its texts are left alone. */
+export function markBigNumbers(text: string): string {
   const parts: string[] = [];
   for (let at = 0; at < text.length;) {
     const quote = text.indexOf('"', at);

@@ -1,9 +1,29 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isText, plainText, stringifyExact } from './exact-json.ts';
+import { hasManyDigits, isText, markBigNumbers, plainText, stringifyExact } from './exact-json.ts';
 import { roughSize } from './rough-size.ts';
 
 /** How much is written in one turn: about two milliseconds' worth. */
 const PIECE = 512 * 1024;
+
+/** Longer texts are parsed in turns. */
+export const LARGE_TEXT = 1024 * 1024;
+
+/**
+ * Parses a large text as `parseExact` does, over several turns of the event loop: one to put its pieces together and to look for long
+ * numbers, one to parse it, and another one for the caller. So other work waits for no longer than it takes to parse the text.
+ */
+export async function parseInTurns(text: string): Promise<unknown> {
+  const mayBeInexact = hasManyDigits(text);
+  await nextTurn();
+  const value: unknown = JSON.parse(text);
+  await nextTurn();
+  const marked = mayBeInexact ? markBigNumbers(text) : text;
+  if (marked === text) return value;
+  await nextTurn();
+  const exact: unknown = JSON.parse(marked);
+  await nextTurn();
+  return exact;
+}
 
 /**
  * The JSON of a large value, written over several turns of the event loop, so that other work does not have to wait for all

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { ChildTransport } from './child.ts';
 import { MessageLimit } from './message-size.ts';
+import { LARGE_TEXT } from '../../lib/json-in-turns.ts';
 
 test('B-4: the error of an ended child has its exit code, stray output and last error output', async () => {
   const script = "process.stdout.write('hello\\n'); console.error('Error: no key: give one'); process.exitCode = 3";
@@ -14,4 +15,30 @@ test('B-4: the error of an ended child has its exit code, stray output and last 
       'process exited with code 3; it printed to standard output, which is reserved for messages: "hello"; ' +
       'its last output: Error: no key: give one',
   });
+});
+
+test('B-1, B-4: large and small messages arrive in order, also if the child exits right after it wrote them', async () => {
+  const script = `
+    const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+    const text = 'ü'.repeat(${LARGE_TEXT});
+    send({ method: 'before' });
+    send({ id: 1, result: { text } });
+    send({ method: 'between' });
+    send({ id: 2, result: { text, number: 0 } });
+    process.stdout.write('{"text":"' + text + '\\n');
+    send({ method: 'after' });
+  `;
+  const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, new MessageLimit());
+  const seen: unknown[] = [];
+  child.onmessage = (message) => void seen.push('method' in message ? message.method : message.id);
+  child.onnoise = (line, stream) => void seen.push(`${stream} ${line.slice(0, 9)}`);
+  const closed = new Promise<void>((resolve) => {
+    child.onclose = () => {
+      seen.push('closed');
+      resolve();
+    };
+  });
+  await child.start();
+  await closed;
+  expect(seen).toEqual(['before', 1, 'between', 2, 'stdout {"text":"', 'after', 'closed']);
 });

@@ -12,10 +12,11 @@ import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
 import { MessageLines } from './message-lines.ts';
 import type { MessageLimit } from './message-size.ts';
-import { handleOversize } from './oversize-message.ts';
-import { readMessage } from './message.ts';
+import { handleOversize, type OversizeMessage } from './oversize-message.ts';
+import { InOrder } from './in-order.ts';
+import { parseMessage } from './message.ts';
 import { watchGroup } from './reaper.ts';
-import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
 import type { ServerTransport } from './transport.ts';
 
 const GRACE_MS = 1000;
@@ -53,6 +54,14 @@ export class ChildTransport implements ServerTransport {
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
   readonly #incoming: MessageLines;
+  readonly #lines = new InOrder<string | OversizeMessage>(
+    () => this.#child?.stdout,
+    (line) => this.#line(line),
+  );
+  readonly #reader = {
+    onMessage: (message: JSONRPCMessage): void => this.onmessage?.(message, 'any'),
+    onMistake: (_mistake: string, line: string): void => this.#noise(line),
+  };
 
   constructor(config: CommandServerConfig, limit: MessageLimit) {
     this.#config = config;
@@ -100,7 +109,8 @@ export class ChildTransport implements ServerTransport {
         const closed = new Promise((done) => {
           child.once('close', done);
         });
-        void within(PIPES_MS, closed).then(() => {
+        void within(PIPES_MS, closed).then(async () => {
+          await this.#lines.done();
           resolve(how);
           this.onexit(how);
           this.#ended();
@@ -196,19 +206,17 @@ export class ChildTransport implements ServerTransport {
   }
 
   #received(chunk: Buffer): void {
-    for (const line of this.#incoming.append(chunk)) {
-      if (typeof line !== 'string') {
-        handleOversize(line, this);
-        continue;
-      }
-      const message = readMessage(parsed(line), line.length);
-      if (message !== undefined) {
-        this.onmessage?.(message, 'any');
-      } else if (line.trim() !== '') this.#noise(line);
-    }
+    for (const line of this.#incoming.append(chunk)) this.#lines.add(line);
+  }
+
+  #line(line: string | OversizeMessage): Promise<void> | undefined {
+    if (typeof line === 'string') return parseMessage(line, this.#reader);
+    handleOversize(line, this);
+    return undefined;
   }
 
   #noise(line: string): void {
+    if (line.trim() === '') return;
     const shown = line.slice(0, NOISE_SHOWN);
     this.#stray ??= shown;
     this.onnoise(shown, 'stdout');
@@ -223,12 +231,4 @@ function startFailure({ command, cwd }: CommandServerConfig, error: NodeJS.Errno
     return new ServerFailure('command_missing', `command '${command}' was not found`);
   }
   return new ServerFailure('folder_missing', `the folder '${cwd}' (cwd of '${command}') was not found`);
-}
-
-function parsed(line: string): unknown {
-  try {
-    return parseExact(line);
-  } catch {
-    return undefined;
-  }
 }

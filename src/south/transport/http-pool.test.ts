@@ -8,6 +8,7 @@ import { HttpConnections, loadUndici } from '../../lib/http-connections.ts';
 import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
 import { readText } from './read-text.ts';
+import { readEvents } from './sse-parser.ts';
 
 const cleanup: (() => void)[] = [];
 afterEach(() => {
@@ -220,4 +221,67 @@ test('C-1: with the header "connection: close" each request has its own connecti
     expect(await readText(body, new MessageLimit())).toBe('close');
     expect(ports.size).toBe(asked);
   }
+});
+
+const turns = async (count: number): Promise<void> => {
+  for (let left = count; left > 0; left -= 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
+test.each([
+  ['at its first piece', 0],
+  ['by pieces that arrived before its reader', 50],
+])('X-3: a body that is paused %s is read no further, and arrives whole after it is resumed', async (_when, wait) => {
+  const bytes = 8 * 1024 * 1024;
+  const { url, pool } = await served((_req, res) => void res.end(Buffer.alloc(bytes, 'x')));
+  const { body } = await pool.request(post(url)).answer;
+  await turns(wait);
+  let received = 0;
+  const closed = new Promise<Error | undefined>((onClose) => {
+    body.read({
+      onData: (chunk) => {
+        if (received === 0) body.pause();
+        received += chunk.length;
+      },
+      onClose,
+    });
+  });
+  await expect.poll(() => received).toBeGreaterThan(0);
+  await turns(100);
+  expect(received).toBeLessThan(bytes / 2);
+  body.resume();
+  expect(await closed).toBeUndefined();
+  expect(received).toBe(bytes);
+});
+
+test('B-1: the events after one that takes several turns wait for it, and so does the end of the stream', async () => {
+  const { url, pool } = await served((_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    res.end('data: 1\n\ndata: slow\n\ndata: 3\n\n');
+  });
+  const { body } = await pool.request(post(url)).answer;
+  const seen: string[] = [];
+  let release = (): void => {};
+  const closed = new Promise<void>((resolve) => {
+    readEvents(body, new MessageLimit(), {
+      onEvent: ({ data }) => {
+        seen.push(data);
+        if (data !== 'slow') return undefined;
+        return new Promise((done) => {
+          release = done;
+        });
+      },
+      onOversize: () => {},
+      onRetry: () => {},
+      onClose: () => {
+        seen.push('closed');
+        resolve();
+      },
+    });
+  });
+  await expect.poll(() => seen).toEqual(['1', 'slow']);
+  await turns(20);
+  expect(seen).toEqual(['1', 'slow']);
+  release();
+  await closed;
+  expect(seen).toEqual(['1', 'slow', '3', 'closed']);
 });

@@ -84,6 +84,9 @@ export interface HttpBody {
   readonly whole: Buffer | undefined;
   /** Reads everything, including what has already arrived. */
   read(reader: BodyReader): void;
+  /** Lets the server wait. The reader may still get another piece. */
+  pause(): void;
+  resume(): void;
   /** Reads the rest so that the connection can be reused, unless it is large or slow. */
   discard(): void;
   abort(): void;
@@ -114,6 +117,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   #earlyBytes = 0;
   #error: Error | undefined;
   #aborted = false;
+  #paused = false;
   #sent = false;
   readonly #request: HttpRequest;
   readonly #connections: HttpConnections;
@@ -176,7 +180,17 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
       reader.onData(chunk);
     }
     if (hasEnded) reader.onClose(this.#error);
-    else this.#controller?.resume();
+    else if (!this.#paused) this.#controller?.resume();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    if (this.#state !== 'ended') this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (this.#state !== 'ended') this.#controller?.resume();
   }
 
   discard(): void {

@@ -14,6 +14,7 @@ import { within } from '../../lib/timers.ts';
 import { SignInRequired } from '../../core/sign-in/required.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
+import { LARGE_TEXT, parseInTurns } from '../../lib/json-in-turns.ts';
 import { isObject } from '../../lib/values.ts';
 import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
 import { bearer, sendAuthorized } from './account.ts';
@@ -53,8 +54,6 @@ const MAX_SOCKETS: Record<Use, number> = { requests: 256, control: 16, streams: 
 const CONTROL = new Set(['ping', 'server/discover', 'tasks/get', 'tasks/update', 'tasks/cancel']);
 /** These stay open; `initialize` passes its socket on to the subscription stream, so that it is open before the first call. */
 const STREAMS = new Set(['initialize', 'subscriptions/listen']);
-/** Longer messages take several turns of the event loop. */
-const LARGE_TEXT = 1024 * 1024;
 /** How long a server may take to end a session. */
 const TERMINATE_MS = 1000;
 /** How long the body of a refusal may take. */
@@ -253,11 +252,7 @@ export class HttpTransport implements ServerTransport {
 
   async #receiveParts(request: JSONRPCRequest, body: HttpBody): Promise<void> {
     const text = await readText(body, this.#limit);
-    const isLarge = text.length > LARGE_TEXT;
-    // Joining, parsing and dispatching take a turn each, so that other work waits for only one of them.
-    if (isLarge) await nextTurn();
-    const parsed = parseJson(text);
-    if (isLarge) await nextTurn();
+    const parsed = text.length > LARGE_TEXT ? await parseInTurns(text).catch(notJson) : parseJson(text);
     this.#receive(request, parsed, text.length);
   }
 
@@ -521,13 +516,17 @@ function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
   return message.params?.['requestId'] as RequestId | undefined;
 }
 
-/** Without V8's message, which quotes the text: it may come from an internal page. */
 function parseJson(text: string): unknown {
   try {
     return parseExact(text);
   } catch {
-    throw notMcp('the answer is not valid JSON');
+    return notJson();
   }
+}
+
+/** Without V8's message, which quotes the text: it may come from an internal page. */
+function notJson(): never {
+  throw notMcp('the answer is not valid JSON');
 }
 
 /** The JSON-RPC error in an HTTP error's body, if it answers this request. */

@@ -1,9 +1,10 @@
 import type { MessageCounter, MessageLimit } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
+import { TextPieces } from './text-pieces.ts';
 
 /** Splits a byte stream into lines. A line that is too long is skipped. */
 export class MessageLines {
-  #rest: Buffer[] = [];
+  readonly #line = new TextPieces();
   #oversize: OversizeMessage | undefined;
   readonly #counter: MessageCounter;
 
@@ -17,7 +18,7 @@ export class MessageLines {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       this.#add(chunk.subarray(from, end));
-      lines.push(this.#oversize ?? Buffer.concat(this.#rest).toString('utf8'));
+      lines.push(this.#oversize ?? this.#line.take());
       this.clear();
       from = end + 1;
     }
@@ -26,14 +27,14 @@ export class MessageLines {
   }
 
   clear(): void {
-    this.#rest = [];
+    this.#line.clear();
     this.#oversize = undefined;
     this.#counter.reset();
   }
 
   #add(piece: Buffer): void {
     if (this.#oversize === undefined && this.#counter.add(piece.length)) {
-      this.#rest.push(piece);
+      this.#line.add(piece);
       return;
     }
     if (this.#oversize === undefined) this.#skip(piece);
@@ -42,8 +43,8 @@ export class MessageLines {
 
   /** Skips the current line. */
   #skip(...more: Buffer[]): void {
-    this.#oversize = new OversizeMessage([...this.#rest, ...more], this.#counter.mistake);
-    this.#rest = [];
+    this.#oversize = new OversizeMessage([...this.#line.pieces, ...more], this.#counter.mistake);
+    this.#line.clear();
     this.#counter.reset();
   }
 }

@@ -3,6 +3,7 @@ import { isDeeperThan, MAX_LEVELS, MIN_DEEP_LENGTH } from '../../lib/depth.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import { parseExact } from '../../lib/exact-json.ts';
+import { LARGE_TEXT, parseInTurns } from '../../lib/json-in-turns.ts';
 
 /**
  * A message of a server; `undefined` if it is not a message. An invalid response becomes an error, so that its request ends;
@@ -30,16 +31,31 @@ export function readMessage(value: unknown, length = Infinity): JSONRPCMessage |
   return value as JSONRPCMessage;
 }
 
-/** Reads a message from its text; `onError` gets the reason if the text is not a message. */
-export function parseMessage(text: string, onError: (error: Error) => void): JSONRPCMessage | undefined {
+export interface MessageReader {
+  onMessage(message: JSONRPCMessage): void;
+  /** The text is not a message. */
+  onMistake(mistake: string, text: string): void;
+}
+
+/** Reads a message from its text; a large one over several turns of the event loop, until the promise resolves. */
+export function parseMessage(text: string, reader: MessageReader): Promise<void> | undefined {
+  const onInvalid = (error: unknown): void => reader.onMistake(`not JSON: ${messageOf(error)}`, text);
+  if (text.length > LARGE_TEXT) return parseInTurns(text).then((value) => received(value, text, reader), onInvalid);
+  let value: unknown;
   try {
-    const message = readMessage(parseExact(text), text.length);
-    if (message === undefined) onError(new Error('not a JSON-RPC message on the stream'));
-    return message;
+    value = parseExact(text);
   } catch (error) {
-    onError(new Error(`not JSON on the stream: ${messageOf(error)}`));
+    onInvalid(error);
     return undefined;
   }
+  received(value, text, reader);
+  return undefined;
+}
+
+function received(value: unknown, text: string, reader: MessageReader): void {
+  const message = readMessage(value, text.length);
+  if (message === undefined) reader.onMistake('not a JSON-RPC message', text);
+  else reader.onMessage(message);
 }
 
 function broken(id: string | number, what: string): JSONRPCMessage {

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { LazySet } from '../../lib/lazy-collections.ts';
 import { isEventStream, type HttpAnswer } from './http-pool.ts';
 import type { MessageLimit } from './message-size.ts';
-import { parseMessage } from './message.ts';
+import { parseMessage, type MessageReader } from './message.ts';
 import type { OpenRequest } from './open-http-requests.ts';
 import type { OversizeMessage } from './oversize-message.ts';
 import { readEvents } from './sse-parser.ts';
@@ -107,7 +107,7 @@ export class ResponseStreams {
       },
       onEvent: ({ id, data }) => {
         if (id) stream.lastEventId = id;
-        if (data !== '') this.#message(stream, data);
+        return data === '' ? undefined : parseMessage(data, this.#readerOf(stream));
       },
       onOversize: (message) => {
         const { id, isRequest } = message.about();
@@ -132,9 +132,14 @@ export class ResponseStreams {
     });
   }
 
-  #message(stream: Stream, data: string): void {
-    const message = parseMessage(data, this.#host.onError);
-    if (message === undefined) return;
+  #readerOf(stream: Stream): MessageReader {
+    return {
+      onMessage: (message) => this.#message(stream, message),
+      onMistake: (mistake) => this.#host.onError(new Error(`${mistake} on the stream`)),
+    };
+  }
+
+  #message(stream: Stream, message: JSONRPCMessage): void {
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
       stream.answered = true;
     }

@@ -1,5 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { HttpBody } from './http-pool.ts';
+import { InOrder } from './in-order.ts';
 import type { MessageCounter, MessageLimit } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
 
@@ -20,25 +21,40 @@ export interface SseHandlers {
   onRetry: (ms: number) => void;
 }
 
-export interface SseStreamHandlers extends Omit<SseHandlers, 'onEndless'> {
+export interface SseStreamHandlers extends Omit<SseHandlers, 'onEvent' | 'onEndless'> {
+  /** One event. What takes several turns of the event loop returns a promise; the following events wait for it. */
+  onEvent: (event: SseEvent) => Promise<void> | undefined;
   /** The stream is closed; `endless` is the reason if an event did not end. */
   onClose: (endless: string | undefined) => void;
 }
 
 /** Reads the events of a response until it is closed. */
-export function readEvents(body: HttpBody, limit: MessageLimit, { onClose, ...handlers }: SseStreamHandlers): void {
+export function readEvents(
+  body: HttpBody,
+  limit: MessageLimit,
+  { onEvent, onOversize, onRetry, onClose }: SseStreamHandlers,
+): void {
   let endless: string | undefined;
+  const read = new InOrder<() => Promise<void> | void>(
+    () => body,
+    (handle) => handle() ?? undefined,
+  );
   const onEndless = (): void => {
     endless = `an event is ${limit.mistake} and does not end`;
     body.abort();
   };
-  const parser = new SseParser(limit, { ...handlers, onEndless });
+  const parser = new SseParser(limit, {
+    onEvent: (event) => read.add(() => onEvent(event)),
+    onOversize: (message) => read.add(() => onOversize(message)),
+    onRetry,
+    onEndless,
+  });
   const decoder = new StringDecoder('utf8');
   body.read({
     onData: (chunk) => parser.feed(decoder.write(chunk)),
     onClose: () => {
       parser.close();
-      onClose(endless);
+      read.add(() => onClose(endless));
     },
   });
 }

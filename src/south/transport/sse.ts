@@ -12,7 +12,7 @@ import { ownConnections } from './shared-http.ts';
 import { headerOf, HttpPool, isEventStream, type HttpAnswer, type HttpRequest } from './http-pool.ts';
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
-import { parseMessage } from './message.ts';
+import { parseMessage, type MessageReader } from './message.ts';
 import { handleOversize } from './oversize-message.ts';
 import { PendingAnswers } from './pending-answers.ts';
 import { HttpRefusal } from './http-refusal.ts';
@@ -46,6 +46,10 @@ export class SseTransport implements ServerTransport {
   /** Why the stream ended, once it has. */
   ending: ServerFailure | undefined;
   #closed = false;
+  readonly #reader: MessageReader = {
+    onMessage: (message) => this.onmessage?.(message, 'any'),
+    onMistake: (mistake) => this.onerror?.(new Error(`${mistake} on the stream`)),
+  };
 
   constructor(
     { url, headers }: HttpServerConfig,
@@ -82,8 +86,8 @@ export class SseTransport implements ServerTransport {
     let ending = 'the stream of the server ended';
     readEvents(body, this.#limit, {
       onEvent: ({ name, data }) => {
-        if (name === 'message') this.#message(data);
-        if (name !== 'endpoint') return;
+        if (name === 'message') return parseMessage(data, this.#reader);
+        if (name !== 'endpoint') return undefined;
         try {
           this.#endpoint = endpointAt(data, this.#url);
           onEndpoint();
@@ -91,6 +95,7 @@ export class SseTransport implements ServerTransport {
           ending = (error as Error).message;
           body.abort();
         }
+        return undefined;
       },
       onOversize: (message) => handleOversize(message, this),
       onRetry: () => {},
@@ -100,12 +105,6 @@ export class SseTransport implements ServerTransport {
         if (!this.#closed) this.#health.onLost(this.ending);
       },
     });
-  }
-
-  #message(data: string): void {
-    const message = parseMessage(data, (error) => this.onerror?.(error));
-    if (message === undefined) return;
-    this.onmessage?.(message, 'any');
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
