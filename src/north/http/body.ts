@@ -3,18 +3,23 @@ import { parseExact } from '../../lib/exact-json.ts';
 
 export type Body = { kind: 'complete'; bytes: Buffer } | { kind: 'too-large' } | { kind: 'broken'; why: string };
 
-/** Reads a request body once, up to a limit. */
+/**
+ * Reads a request body once, up to a limit. The rest of a larger one is read and discarded: a client that still sends its request
+ * when the connection closes does not see the response.
+ */
 export function readBody(req: IncomingMessage, limit: number): Promise<Body> {
+  // Node discards a body without a reader after the response.
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.resolve({ kind: 'too-large' });
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let size = 0;
     req.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > limit) {
-        req.pause();
+      if (size <= limit) chunks.push(chunk);
+      else {
+        chunks = [];
         resolve({ kind: 'too-large' });
-      } else chunks.push(chunk);
+      }
     });
     req.on('end', () => resolve({ kind: 'complete', bytes: joined(chunks) }));
     // Node emits `error` only with a listener, but always `close`.

@@ -237,8 +237,7 @@ export class HttpListener {
       if (error.code === 'TOOL_ERR_UNAUTHORIZED' && req.headers.authorization !== undefined) {
         this.#gateway.audit?.signInRefused('mcp', req.socket.remoteAddress);
       }
-      const headers = headersFor(error);
-      respondGatewayError(res, error, { headers: { ...headers, connection: 'close' } });
+      respondGatewayError(res, error, { headers: headersFor(error) });
       return;
     }
     if (path === '/metrics' && this.#settings.metrics !== undefined) {
@@ -400,9 +399,7 @@ export class HttpListener {
     const { bodyBytes } = this.#settings.limits;
     switch (body.kind) {
       case 'too-large':
-        respondError(res, 413, -32000, `the body is larger than limits.bodyBytes = ${bodyBytes}`, {
-          headers: { connection: 'close' },
-        });
+        respondError(res, 413, -32000, `the body is larger than limits.bodyBytes = ${bodyBytes}`);
         return undefined;
       case 'broken':
         respondError(res, 400, PARSE_ERROR, `Parse error: ${body.why}`);

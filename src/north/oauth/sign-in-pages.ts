@@ -88,8 +88,7 @@ export class SignInPages {
       respondPage(res, status, html, { withBody, headers });
     } catch (error) {
       const { status, title, message } = this.#noteOf(error);
-      const headers: Record<string, string> = req.complete ? {} : { connection: 'close' };
-      respondPage(res, status, notePage(title, message), { withBody, headers });
+      respondPage(res, status, notePage(title, message), { withBody });
     }
   }
 

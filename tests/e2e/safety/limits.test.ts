@@ -1,8 +1,9 @@
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
 import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type ClientKind, type HubClient, type Json } from '../../support/hub.ts';
-import { owned } from '../../support/owned.ts';
+import { defer, owned } from '../../support/owned.ts';
 import {
   errorOf,
   INITIALIZE,
@@ -15,6 +16,7 @@ import {
   send,
   toolCall,
 } from '../../support/raw-http.ts';
+import { soon } from '../flows/watch.ts';
 
 const KINDS: ClientKind[] = ['v1', 'modern'];
 
@@ -52,6 +54,36 @@ test('X-3: a body above the limit gets HTTP 413, with or without Content-Length'
     expect(errorOf(answer).message).toContain('limits.bodyBytes = 2048');
   }
   await expectAlive(hub);
+});
+
+const TOKENS = { auth: { tokens: { alice: 'a'.repeat(32) } } };
+
+test.each<[string, SettingsInput, { before: string; after: string }, number]>([
+  ['too large', {}, { before: 'content-length: 6000000\r\n\r\n', after: '' }, 413],
+  [
+    'too large, without a length',
+    {},
+    { before: `transfer-encoding: chunked\r\n\r\n${(6_000_000).toString(16)}\r\n`, after: '\r\n0\r\n\r\n' },
+    413,
+  ],
+  ['without a token', TOKENS, { before: 'content-length: 6000000\r\n\r\n', after: '' }, 401],
+])('X-3, X-4: a client can send a refused request to its end: %s', async (_why, settings, framing, status) => {
+  // If the connection were closed before that, it would be reset, and the client might not see the answer.
+  const { url } = await httpGateway({}, settings);
+  const { host, hostname, port, pathname } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  defer(async () => void socket.destroy());
+  let received = '';
+  socket.on('data', (chunk: Buffer) => {
+    received += chunk.toString();
+  });
+  const headers = Object.entries({ ...JSON_HEADERS, host }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`POST ${pathname} HTTP/1.1\r\n${headers.join('')}${framing.before}`);
+  socket.write(Buffer.alloc(5_000_000, ' '));
+  await soon(() => received).toContain(`HTTP/1.1 ${status} `);
+  socket.write(Buffer.alloc(1_000_000, ' '));
+  socket.write(`${framing.after}GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+  await soon(() => received).toContain('{"status":"ok"}');
 });
 
 test('X-3: sessions above the limit get HTTP 429, and a session that ends makes room', async () => {

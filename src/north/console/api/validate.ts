@@ -25,9 +25,7 @@ export async function readJson(schema: z.ZodType, req: IncomingMessage, limit: n
   }
   const body = await readBody(req, limit);
   if (body.kind === 'too-large') {
-    throw new ApiError(413, 'too_large', `the body is larger than limits.bodyBytes = ${limit}`, {
-      headers: { connection: 'close' },
-    });
+    throw new ApiError(413, 'too_large', `the body is larger than limits.bodyBytes = ${limit}`);
   }
   if (body.kind === 'broken') throw new ApiError(400, 'invalid_body', body.why);
   const { value, mistake } = parseBody(body.bytes);
