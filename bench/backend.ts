@@ -1,7 +1,7 @@
 /**
  * The server behind everything: MCP over HTTP on raw sockets, as cheap as can be, so that what is measured is the way to it.
- * At /legacy it speaks 2025-11-25, at /modern 2026-07-28; at /stream it speaks 2025-11-25 and answers with event streams. Sends its origin to its parent, which may ask how many calls of
- * `wait` are `held`, and say `release`.
+ * At /legacy it speaks 2025-11-25, at /modern 2026-07-28; at /stream it speaks 2025-11-25 and answers with event streams. Sends
+ * its origin to its parent, which may ask how many calls of `wait` are `held`, and say `release`.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -19,7 +19,7 @@ const MARK = `\u{E000}${crypto.getRandomValues(new BigUint64Array(1)).join('')}:
 /** Only values: the key of an object stays a text. */
 const MARKED = new RegExp(`"${MARK}(-?\\d+)"(?!:)`, 'g');
 
-/** Throws as `JSON.parse` does. */
+/** Throws as `JSON.parse` does. `parseInTurns` does the same in several turns of the event loop. */
 export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (!hasManyDigits(text)) return value;

@@ -64,6 +64,7 @@ export class HttpConnections {
   /** Its request has been answered completely. If the server answered before reading the whole request, the connection is not reused. */
   giveBack(connection: HttpConnection): void {
     if (this.users === 0 || connection.isWriting) connection.destroy();
+    else connection.resume();
     if (!connection.client.destroyed) this.#idle.push(connection);
   }
 
@@ -117,6 +118,22 @@ export class HttpConnection {
 
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     this.client.dispatch(request, handler);
+  }
+
+  /**
+   * Stops reading, so that the server has to wait. The socket then seems to have nothing to read: if a connection that is not kept
+   * alive ends after undici's own `pause()`, an assertion of undici 7 crashes the process (nodejs/undici#5360).
+   */
+  pause(): void {
+    if (this.#socket !== undefined) this.#socket.read = () => null;
+  }
+
+  resume(): void {
+    const socket = this.#socket;
+    if (socket === undefined || !Object.hasOwn(socket, 'read')) return;
+    Reflect.deleteProperty(socket, 'read');
+    // Not at once: undici may be parsing a piece.
+    process.nextTick(() => socket.emit('readable'));
   }
 
   /** Whether part of a request is still unsent. */

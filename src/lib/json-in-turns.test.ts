@@ -28,7 +28,7 @@ test.each(values)('M-7, X-3: %s is parsed in several turns as in one', async (_w
   expect(await parseInTurns(text)).toEqual(parseExact(text));
 });
 
-test('M-7, X-3: rows of digits inside of texts stay texts when they are parsed in several turns', async () => {
+test('M-7, X-3: rows of digits inside texts stay texts when they are parsed in several turns', async () => {
   const value = { text: '9007199254740993', number: 5 };
   expect(await parseInTurns(JSON.stringify(value))).toEqual(value);
 });
@@ -54,6 +54,6 @@ test.each<[string, () => Promise<unknown>, number]>([
   count();
   await work();
   done = true;
-  // It began before the first turn.
+  // The first count is made before any turn.
   expect(turns - 1).toBeGreaterThanOrEqual(least);
 });

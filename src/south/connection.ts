@@ -350,6 +350,6 @@ async function rejectionsSent({ transport }: Live, clock: Clock): Promise<void> 
   // By the next turn the rejections have been handed to the transport; a child has them then.
   await nextTurn();
   if (transport instanceof HttpTransport || transport instanceof SseTransport) {
-    await within(LAST_ANSWERS_MS, transport.answers.sent(), clock);
+    await within(LAST_ANSWERS_MS, transport.answers.done(), clock);
   }
 }

@@ -43,7 +43,7 @@ export function executeInRounds(context: ToolContext, asking: AskingByRound, req
 async function begin(call: CallInRounds): Promise<ToolReply> {
   const { context, asking, request, rounds } = call;
   const { session, exchange, onProgress } = context;
-  const id = secretId();
+  const id = request.id ?? secretId();
   const connection = session.connection(request.server);
   const unregister = rounds.register({ callId: id }, asking.capabilities);
   let reply: CallReply;

@@ -91,7 +91,7 @@ export class Hub {
   execute(request: Omit<CallRequest, 'timeoutMs'>, caller: HubCaller): Promise<Reply> {
     const timeoutMs = defaultTimeoutMs(this.settings);
     return this.#replyTo(caller, request.tool, (context) =>
-      this.#run(request.tool, request, context, () => makeCall(context, { ...request, timeoutMs }), true),
+      this.#run(request.tool, request, context, () => makeCall(context, { timeoutMs, ...request }), true),
     );
   }
 

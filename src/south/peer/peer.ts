@@ -117,7 +117,7 @@ export class Peer {
     transport.onclose = () => this.#closed(transport);
     transport.onerror = (error) => this.onerror?.(error);
     transport.onmessage = (message, stream) => {
-      // A large message takes several turns of the event loop, in which the connection may end.
+      // A large message takes several turns of the event loop, during which the connection may be replaced.
       if (this.#transport !== transport) return;
       try {
         this.#received(message, stream, transport);

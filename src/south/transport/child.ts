@@ -14,7 +14,8 @@ import { MessageLines } from './message-lines.ts';
 import type { MessageLimit } from './message-size.ts';
 import { handleOversize, type OversizeMessage } from './oversize-message.ts';
 import { InOrder } from './in-order.ts';
-import { parseMessage } from './message.ts';
+import { parseMessage, type MessageReader } from './message.ts';
+import { PendingWork } from './pending-work.ts';
 import { watchGroup } from './reaper.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { ServerTransport } from './transport.ts';
@@ -54,13 +55,11 @@ export class ChildTransport implements ServerTransport {
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
   readonly #incoming: MessageLines;
-  readonly #lines = new InOrder<string | OversizeMessage>(
-    () => this.#child?.stdout,
-    (line) => this.#line(line),
-  );
-  readonly #reader = {
-    onMessage: (message: JSONRPCMessage): void => this.onmessage?.(message, 'any'),
-    onMistake: (_mistake: string, line: string): void => this.#noise(line),
+  /** Messages that are being parsed. */
+  readonly #parsing = new PendingWork();
+  readonly #reader: MessageReader = {
+    onMessage: (message) => this.onmessage?.(message, 'any'),
+    onMistake: (_mistake, line) => this.#noise(line),
   };
 
   constructor(config: CommandServerConfig, limit: MessageLimit) {
@@ -90,7 +89,10 @@ export class ChildTransport implements ServerTransport {
     child.stdin.on('error', (error) => this.onerror?.(error));
     // Each message that waits to be written adds a listener; many listeners are not a leak.
     child.stdin.setMaxListeners(0);
-    child.stdout.on('data', (chunk: Buffer) => this.#received(chunk));
+    const inOrder = new InOrder(child.stdout, this.#parsing, (error) => this.onerror?.(error));
+    child.stdout.on('data', (chunk: Buffer) => {
+      for (const line of this.#incoming.append(chunk)) inOrder.add(() => this.#line(line));
+    });
     onLines(child.stderr, (line) => {
       this.#lastWords = [...this.#lastWords, line].slice(-LAST_LINES);
       this.onnoise(line, 'stderr');
@@ -110,7 +112,7 @@ export class ChildTransport implements ServerTransport {
           child.once('close', done);
         });
         void within(PIPES_MS, closed).then(async () => {
-          await this.#lines.done();
+          await this.#parsing.done();
           resolve(how);
           this.onexit(how);
           this.#ended();
@@ -203,10 +205,6 @@ export class ChildTransport implements ServerTransport {
     this.#child?.stdin?.destroy();
     this.#incoming.clear();
     this.onclose?.();
-  }
-
-  #received(chunk: Buffer): void {
-    for (const line of this.#incoming.append(chunk)) this.#lines.add(line);
   }
 
   #line(line: string | OversizeMessage): Promise<void> | undefined {

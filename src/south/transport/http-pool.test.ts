@@ -7,6 +7,7 @@ import { systemClock, type Clock } from '../../lib/clock.ts';
 import { HttpConnections, loadUndici } from '../../lib/http-connections.ts';
 import { HttpPool } from './http-pool.ts';
 import { MessageLimit } from './message-size.ts';
+import { PendingWork } from './pending-work.ts';
 import { readText } from './read-text.ts';
 import { readEvents } from './sse-parser.ts';
 
@@ -253,6 +254,50 @@ test.each([
   expect(received).toBe(bytes);
 });
 
+test.each([
+  ['without a length', ''],
+  ['with a length', 'content-length: 1000000\r\n'],
+])('B-1: a body %s whose connection ends while it is paused arrives whole', async (_how, length) => {
+  const bytes = 1_000_000;
+  const server = createSocketServer((socket) => {
+    const head = `HTTP/1.1 200 OK\r\nconnection: close\r\n${length}\r\n`;
+    socket.once('data', () => socket.end(head + 'x'.repeat(bytes)));
+  });
+  const url = await urlOf(server);
+  const { body } = await (await poolTo(url)).request(post(url)).answer;
+  let received = 0;
+  const closed = new Promise<Error | undefined>((onClose) => {
+    body.read({
+      onData: (chunk) => {
+        received += chunk.length;
+        body.pause();
+        void turns(3).then(() => body.resume());
+      },
+      onClose,
+    });
+  });
+  expect(await closed).toBeUndefined();
+  expect(received).toBe(bytes);
+});
+
+test('B-1: a connection whose body ended while it was paused is reused', async () => {
+  const ports: (number | undefined)[] = [];
+  let finish = (): void => {};
+  const { url, pool } = await served((req, res) => {
+    ports.push(req.socket.remotePort);
+    res.writeHead(200, { 'content-length': 5 }).flushHeaders();
+    finish = () => void res.end('piece');
+  });
+  for (let left = 3; left > 0; left -= 1) {
+    const { body } = await pool.request(post(url)).answer;
+    await new Promise<void>((resolve) => {
+      body.read({ onData: () => body.pause(), onClose: () => resolve() });
+      finish();
+    });
+  }
+  expect(new Set(ports).size).toBe(1);
+});
+
 test('B-1: the events after one that takes several turns wait for it, and so does the end of the stream', async () => {
   const { url, pool } = await served((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -262,7 +307,8 @@ test('B-1: the events after one that takes several turns wait for it, and so doe
   const seen: string[] = [];
   let release = (): void => {};
   const closed = new Promise<void>((resolve) => {
-    readEvents(body, new MessageLimit(), {
+    const host = { limit: new MessageLimit(), parsing: new PendingWork(), onError: () => {} };
+    readEvents(body, host, {
       onEvent: ({ data }) => {
         seen.push(data);
         if (data !== 'slow') return undefined;

@@ -84,7 +84,7 @@ export interface HttpBody {
   readonly whole: Buffer | undefined;
   /** Reads everything, including what has already arrived. */
   read(reader: BodyReader): void;
-  /** Lets the server wait. The reader may still get another piece. */
+  /** Stops reading, so that the server has to wait. Pieces that were read before may still arrive. */
   pause(): void;
   resume(): void;
   /** Reads the rest so that the connection can be reused, unless it is large or slow. */
@@ -117,7 +117,6 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   #earlyBytes = 0;
   #error: Error | undefined;
   #aborted = false;
-  #paused = false;
   #sent = false;
   readonly #request: HttpRequest;
   readonly #connections: HttpConnections;
@@ -171,6 +170,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
 
   read(reader: BodyReader): void {
     const hasEnded = this.#state === 'ended';
+    this.resume();
     const early = this.#early;
     this.#early = [];
     this.#reader = reader;
@@ -180,17 +180,14 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
       reader.onData(chunk);
     }
     if (hasEnded) reader.onClose(this.#error);
-    else if (!this.#paused) this.#controller?.resume();
   }
 
   pause(): void {
-    this.#paused = true;
-    if (this.#state !== 'ended') this.#controller?.pause();
+    if (this.#state !== 'ended') this.#connection?.pause();
   }
 
   resume(): void {
-    this.#paused = false;
-    if (this.#state !== 'ended') this.#controller?.resume();
+    if (this.#state !== 'ended') this.#connection?.resume();
   }
 
   discard(): void {
@@ -234,7 +231,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     this.#resolve({ status, headers, body: this });
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#state === 'redirecting') return;
     if (this.#reader !== undefined) {
       this.#reader.onData(chunk);
@@ -242,7 +239,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     }
     this.#early.push(chunk);
     this.#earlyBytes += chunk.length;
-    if (this.#earlyBytes > MAX_EARLY_BYTES) controller.pause();
+    if (this.#earlyBytes > MAX_EARLY_BYTES) this.pause();
   }
 
   onResponseEnd(): void {

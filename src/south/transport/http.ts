@@ -37,7 +37,7 @@ import { readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { handleOversize } from './oversize-message.ts';
 import { HttpRefusal } from './http-refusal.ts';
-import { PendingAnswers } from './pending-answers.ts';
+import { PendingWork } from './pending-work.ts';
 import { OpenHttpRequests, type OpenRequest } from './open-http-requests.ts';
 import { readText } from './read-text.ts';
 import { ResponseStreams } from './response-streams.ts';
@@ -81,7 +81,10 @@ export class HttpTransport implements ServerTransport {
   onmessage?: NonNullable<ServerTransport['onmessage']>;
   /** The server has accepted the answer to one of its requests. */
   onanswered?: (id: RequestId) => void;
-  readonly answers = new PendingAnswers();
+  /** Answers that are being sent. */
+  readonly answers = new PendingWork();
+  /** Messages that are being parsed. */
+  readonly #parsing = new PendingWork();
   #sessionId: string | undefined;
   #protocolVersion: string | undefined;
   readonly #account: ConnectionAccount | undefined;
@@ -122,6 +125,7 @@ export class HttpTransport implements ServerTransport {
     this.#streams = new ResponseStreams({
       get: async (lastEventId, request) => this.#getStream(lastEventId, request),
       limit,
+      parsing: this.#parsing,
       clock,
       deliver: (message, stream) => this.#deliver(message, stream),
       onOversize: (message) =>
@@ -252,8 +256,12 @@ export class HttpTransport implements ServerTransport {
 
   async #receiveParts(request: JSONRPCRequest, body: HttpBody): Promise<void> {
     const text = await readText(body, this.#limit);
-    const parsed = text.length > LARGE_TEXT ? await parseInTurns(text).catch(notJson) : parseJson(text);
-    this.#receive(request, parsed, text.length);
+    if (text.length > LARGE_TEXT) await this.#parsing.track(this.#receiveLarge(request, text));
+    else this.#receive(request, parseJson(text), text.length);
+  }
+
+  async #receiveLarge(request: JSONRPCRequest, text: string): Promise<void> {
+    this.#receive(request, await parseInTurns(text).catch(notJson), text.length);
   }
 
   #receive({ id }: JSONRPCRequest, parsed: unknown, length: number): void {
@@ -403,6 +411,8 @@ export class HttpTransport implements ServerTransport {
     for (const pool of this.#pools.values()) pool.destroy();
     // Unsent requests report that first, before all open requests end.
     if (anyWaits) await nextTurn();
+    // A result that has arrived is not lost.
+    if (!this.#parsing.isEmpty) await this.#parsing.done();
     this.onclose?.();
   }
 

@@ -1,51 +1,60 @@
+import type { PendingWork } from './pending-work.ts';
+
 /** A stream that messages are read from. */
 interface Pausable {
   pause(): void;
   resume(): void;
 }
 
+/** Handles one item; returns a promise if that takes several turns of the event loop. */
+type Work = () => Promise<void> | void;
+
 /**
- * Handles what a stream brings, in order. While something takes several turns of the event loop, reading pauses, and what has been read
- * already waits.
+ * Handles the items of a stream in order. While one takes several turns of the event loop, reading is paused, and items that were
+ * already read wait.
  */
-export class InOrder<T> {
-  readonly #source: () => Pausable | null | undefined;
-  readonly #handle: (item: T) => Promise<void> | undefined;
-  #busy: Promise<void> | undefined;
-  #waiting: T[] = [];
+export class InOrder {
+  readonly #source: Pausable;
+  readonly #pending: PendingWork;
+  readonly #onError: (error: Error) => void;
+  readonly #waiting: Work[] = [];
+  #isRunning = false;
 
-  /** `handle` returns a promise for what takes several turns; it must not reject. */
-  constructor(source: () => Pausable | null | undefined, handle: (item: T) => Promise<void> | undefined) {
+  constructor(source: Pausable, pending: PendingWork, onError: (error: Error) => void) {
     this.#source = source;
-    this.#handle = handle;
+    this.#pending = pending;
+    this.#onError = onError;
   }
 
-  add(item: T): void {
-    if (this.#busy === undefined) this.#start(item);
-    else this.#waiting.push(item);
+  add(work: Work): void {
+    this.#waiting.push(work);
+    if (!this.#isRunning) this.#run();
   }
 
-  /** Resolves when everything that was added has been handled. */
-  async done(): Promise<void> {
-    while (this.#busy !== undefined) await this.#busy;
-  }
-
-  #start(item: T): void {
-    const handled = this.#handle(item);
-    if (handled === undefined) return;
-    this.#source()?.pause();
-    this.#busy = handled.then(() => this.#next());
-  }
-
-  #next(): void {
-    this.#busy = undefined;
-    while (this.#busy === undefined) {
-      const item = this.#waiting.shift();
-      if (item === undefined) {
-        this.#source()?.resume();
-        return;
-      }
-      this.#start(item);
+  #run(): void {
+    this.#isRunning = true;
+    for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift()) {
+      const unfinished = this.#start(work);
+      if (unfinished === undefined) continue;
+      this.#source.pause();
+      void this.#pending.track(unfinished.catch(this.#onError).then(() => this.#continue()));
+      return;
     }
+    this.#isRunning = false;
+  }
+
+  /** Thrown further, an error would end up in the stream or crash the process, and the items after it would be lost. */
+  #start(work: Work): Promise<void> | undefined {
+    try {
+      return work() ?? undefined;
+    } catch (error) {
+      this.#onError(error as Error);
+      return undefined;
+    }
+  }
+
+  #continue(): void {
+    this.#run();
+    if (!this.#isRunning) this.#source.resume();
   }
 }

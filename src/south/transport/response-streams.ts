@@ -3,11 +3,10 @@ import { SignInRequired } from '../../core/sign-in/required.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LazySet } from '../../lib/lazy-collections.ts';
 import { isEventStream, type HttpAnswer } from './http-pool.ts';
-import type { MessageLimit } from './message-size.ts';
 import { parseMessage, type MessageReader } from './message.ts';
 import type { OpenRequest } from './open-http-requests.ts';
 import type { OversizeMessage } from './oversize-message.ts';
-import { readEvents } from './sse-parser.ts';
+import { readEvents, type SseHost } from './sse-parser.ts';
 import type { StreamTag } from './transport.ts';
 
 const RESUME_ATTEMPTS = 5;
@@ -32,8 +31,7 @@ interface Stream extends StreamOwner {
 }
 
 /** The transport that owns the streams. */
-export interface StreamHost {
-  limit: MessageLimit;
+export interface StreamHost extends SseHost {
   clock: Clock;
   /** Opens a GET stream: the session's stream, or the rest of a stream after an event. */
   get: (lastEventId: string | undefined, request: OpenRequest | undefined) => Promise<HttpAnswer>;
@@ -46,7 +44,6 @@ export interface StreamHost {
   onDoubt: (reason: string) => void;
   /** The server has no stream for messages that belong to no request. */
   onNoStanding: () => void;
-  onError: (error: Error) => void;
 }
 
 /** The streams of a server; a broken one is resumed where possible. */
@@ -101,13 +98,17 @@ export class ResponseStreams {
 
   #read(answer: HttpAnswer, stream: Stream, attempt: number): void {
     const opened = this.#host.clock.now();
-    readEvents(answer.body, this.#host.limit, {
+    const reader: MessageReader = {
+      onMessage: (message) => this.#message(stream, message),
+      onMistake: (mistake) => this.#host.onError(new Error(`on a response stream: ${mistake}`)),
+    };
+    readEvents(answer.body, this.#host, {
       onRetry: (ms) => {
         stream.retryMs = ms;
       },
       onEvent: ({ id, data }) => {
         if (id) stream.lastEventId = id;
-        return data === '' ? undefined : parseMessage(data, this.#readerOf(stream));
+        return data === '' ? undefined : parseMessage(data, reader);
       },
       onOversize: (message) => {
         const { id, isRequest } = message.about();
@@ -132,14 +133,9 @@ export class ResponseStreams {
     });
   }
 
-  #readerOf(stream: Stream): MessageReader {
-    return {
-      onMessage: (message) => this.#message(stream, message),
-      onMistake: (mistake) => this.#host.onError(new Error(`${mistake} on the stream`)),
-    };
-  }
-
   #message(stream: Stream, message: JSONRPCMessage): void {
+    // The request may have been cancelled while its response was parsed.
+    if (stream.request?.dropped) return;
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
       stream.answered = true;
     }

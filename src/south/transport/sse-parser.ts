@@ -3,6 +3,7 @@ import type { HttpBody } from './http-pool.ts';
 import { InOrder } from './in-order.ts';
 import type { MessageCounter, MessageLimit } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
+import type { PendingWork } from './pending-work.ts';
 
 export interface SseEvent {
   id: string | undefined;
@@ -22,30 +23,35 @@ export interface SseHandlers {
 }
 
 export interface SseStreamHandlers extends Omit<SseHandlers, 'onEvent' | 'onEndless'> {
-  /** One event. What takes several turns of the event loop returns a promise; the following events wait for it. */
+  /** One event. If it takes several turns of the event loop, returns a promise; the following events wait for it. */
   onEvent: (event: SseEvent) => Promise<void> | undefined;
   /** The stream is closed; `endless` is the reason if an event did not end. */
   onClose: (endless: string | undefined) => void;
 }
 
+/** The transport that reads the events. */
+export interface SseHost {
+  limit: MessageLimit;
+  /** Messages that are being parsed. */
+  parsing: PendingWork;
+  onError: (error: Error) => void;
+}
+
 /** Reads the events of a response until it is closed. */
 export function readEvents(
   body: HttpBody,
-  limit: MessageLimit,
+  { limit, parsing, onError }: SseHost,
   { onEvent, onOversize, onRetry, onClose }: SseStreamHandlers,
 ): void {
   let endless: string | undefined;
-  const read = new InOrder<() => Promise<void> | void>(
-    () => body,
-    (handle) => handle() ?? undefined,
-  );
+  const inOrder = new InOrder(body, parsing, onError);
   const onEndless = (): void => {
     endless = `an event is ${limit.mistake} and does not end`;
     body.abort();
   };
   const parser = new SseParser(limit, {
-    onEvent: (event) => read.add(() => onEvent(event)),
-    onOversize: (message) => read.add(() => onOversize(message)),
+    onEvent: (event) => inOrder.add(() => onEvent(event)),
+    onOversize: (message) => inOrder.add(() => onOversize(message)),
     onRetry,
     onEndless,
   });
@@ -54,7 +60,7 @@ export function readEvents(
     onData: (chunk) => parser.feed(decoder.write(chunk)),
     onClose: () => {
       parser.close();
-      read.add(() => onClose(endless));
+      inOrder.add(() => onClose(endless));
     },
   });
 }

@@ -14,7 +14,7 @@ import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
 import { parseMessage, type MessageReader } from './message.ts';
 import { handleOversize } from './oversize-message.ts';
-import { PendingAnswers } from './pending-answers.ts';
+import { PendingWork } from './pending-work.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { readEvents } from './sse-parser.ts';
 import { readText } from './read-text.ts';
@@ -32,7 +32,10 @@ export class SseTransport implements ServerTransport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: NonNullable<ServerTransport['onmessage']>;
-  readonly answers = new PendingAnswers();
+  /** Answers that are being sent. */
+  readonly answers = new PendingWork();
+  /** Messages that are being parsed. */
+  readonly #parsing = new PendingWork();
   readonly #url: URL;
   readonly #headers: Record<string, string>;
   readonly #health: HttpHealth;
@@ -48,7 +51,7 @@ export class SseTransport implements ServerTransport {
   #closed = false;
   readonly #reader: MessageReader = {
     onMessage: (message) => this.onmessage?.(message, 'any'),
-    onMistake: (mistake) => this.onerror?.(new Error(`${mistake} on the stream`)),
+    onMistake: (mistake) => this.onerror?.(new Error(`on the stream: ${mistake}`)),
   };
 
   constructor(
@@ -84,27 +87,32 @@ export class SseTransport implements ServerTransport {
 
   #read({ body }: HttpAnswer, onEndpoint: () => void, onFailure: (error: Error) => void): void {
     let ending = 'the stream of the server ended';
-    readEvents(body, this.#limit, {
-      onEvent: ({ name, data }) => {
-        if (name === 'message') return parseMessage(data, this.#reader);
-        if (name !== 'endpoint') return undefined;
-        try {
-          this.#endpoint = endpointAt(data, this.#url);
-          onEndpoint();
-        } catch (error) {
-          ending = (error as Error).message;
-          body.abort();
-        }
-        return undefined;
+    const onError = (error: Error): void => this.onerror?.(error);
+    readEvents(
+      body,
+      { limit: this.#limit, parsing: this.#parsing, onError },
+      {
+        onEvent: ({ name, data }) => {
+          if (name === 'message') return parseMessage(data, this.#reader);
+          if (name !== 'endpoint') return undefined;
+          try {
+            this.#endpoint = endpointAt(data, this.#url);
+            onEndpoint();
+          } catch (error) {
+            ending = (error as Error).message;
+            body.abort();
+          }
+          return undefined;
+        },
+        onOversize: (message) => handleOversize(message, this),
+        onRetry: () => {},
+        onClose: (endless) => {
+          this.ending = new ServerFailure('closed', endless ?? ending);
+          onFailure(this.ending);
+          if (!this.#closed) this.#health.onLost(this.ending);
+        },
       },
-      onOversize: (message) => handleOversize(message, this),
-      onRetry: () => {},
-      onClose: (endless) => {
-        this.ending = new ServerFailure('closed', endless ?? ending);
-        onFailure(this.ending);
-        if (!this.#closed) this.#health.onLost(this.ending);
-      },
-    });
+    );
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -138,6 +146,8 @@ export class SseTransport implements ServerTransport {
     if (this.#closed) return;
     this.#closed = true;
     this.#pool?.destroy();
+    // A result that has arrived is not lost.
+    if (!this.#parsing.isEmpty) await this.#parsing.done();
     this.onclose?.();
   }
 
