@@ -37,9 +37,11 @@ const ROUND_MS = 125;
 export async function measureLanes<P extends string, L extends Lane<P>>(
   lanes: readonly L[],
   parallels: readonly number[],
+  rounds = ROUNDS,
 ): Promise<(L & Cell<P>)[]> {
   return measureCells<P, L & Cell<P>>(
     parallels.flatMap((parallel) => lanes.map((lane) => cellOf<P, L>(lane, parallel))),
+    rounds,
   );
 }
 
@@ -47,8 +49,8 @@ export function cellOf<P extends string, L extends Lane<P>>(lane: L, parallel: n
   return { ...lane, parallel, samples: [], cpuMsPerCall: [] };
 }
 
-export async function measureCells<P extends string, C extends Cell<P>>(cells: C[]): Promise<C[]> {
-  for (let round = 0; round < ROUNDS; round += 1) {
+export async function measureCells<P extends string, C extends Cell<P>>(cells: C[], rounds = ROUNDS): Promise<C[]> {
+  for (let round = 0; round < rounds; round += 1) {
     // In turns from either end, so that no cell always has the same one before it.
     for (const cell of round % 2 === 0 ? cells : cells.toReversed()) await measure(cell);
   }
