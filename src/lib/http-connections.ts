@@ -61,10 +61,16 @@ export class HttpConnections {
     return this.#idle.pop() ?? this.#connect();
   }
 
-  /** Its request has been answered completely. If the server answered before reading the whole request, the connection is not reused. */
+  /**
+   * Its request has been answered completely. A paused connection is resumed. If the server answered before reading the whole
+   * request, the connection is not reused.
+   */
   giveBack(connection: HttpConnection): void {
-    if (this.users === 0 || connection.isWriting) connection.destroy();
-    else connection.resume();
+    if (this.users === 0 || connection.isWriting) {
+      connection.destroy();
+      return;
+    }
+    connection.resume();
     if (!connection.client.destroyed) this.#idle.push(connection);
   }
 
@@ -122,7 +128,7 @@ export class HttpConnection {
 
   /**
    * Stops reading, so that the server has to wait. The socket then seems to have nothing to read: if a connection that is not kept
-   * alive ends after undici's own `pause()`, an assertion of undici 7 crashes the process (nodejs/undici#5360).
+   * alive ends after undici's own `pause()`, an assertion of undici 7 crashes the process (nodejs/undici#5360, fixed in undici 8).
    */
   pause(): void {
     if (this.#socket !== undefined) this.#socket.read = () => null;
@@ -132,7 +138,7 @@ export class HttpConnection {
     const socket = this.#socket;
     if (socket === undefined || !Object.hasOwn(socket, 'read')) return;
     Reflect.deleteProperty(socket, 'read');
-    // Not at once: undici may be parsing a piece.
+    // Not at once: undici may be parsing a piece, and a new reader first takes what has arrived before it.
     process.nextTick(() => socket.emit('readable'));
   }
 

@@ -115,7 +115,7 @@ export class GatewayRequest implements Dispatcher.DispatchHandler {
     this.#resolve({ kind: 'answered' });
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const body = this.#body;
     if (body === undefined) return;
     if (chunk.length === this.#length && chunk.length <= SHORT_BODY) {
@@ -124,8 +124,11 @@ export class GatewayRequest implements Dispatcher.DispatchHandler {
       return;
     }
     if (body.write(chunk)) return;
-    controller.pause();
-    body.once('drain', () => controller.resume());
+    this.#connection.pause();
+    // Afterwards another request may use the connection.
+    body.once('drain', () => {
+      if (!this.#isOver) this.#connection.resume();
+    });
   }
 
   onResponseEnd(): void {
