@@ -76,8 +76,6 @@ export class AnswerPages {
       respondPage(res, status, html, { withBody });
     } catch (error) {
       const { status, title, message, headers, link } = this.#noteOf(error);
-      // The rest of the body is not read.
-      if (!req.complete) headers['connection'] = 'close';
       respondPage(res, status, notePage(title, message, link), { withBody, headers });
     }
   }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Field } from '../../lib/form/fields.ts';
 import { VERSION } from '../../lib/version.ts';
+import { endResponse } from '../http/response.ts';
 
 /** The entered values, by field index. */
 export type EnteredValues = readonly (readonly string[])[];
@@ -67,7 +68,7 @@ export function respondPage(
 ): void {
   const page = Buffer.from(html);
   res.writeHead(status, { ...HEADERS, 'content-length': page.length, ...headers });
-  res.end(withBody ? page : undefined);
+  endResponse(res, withBody ? page : undefined);
 }
 
 /** A page with a message. */

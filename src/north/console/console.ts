@@ -71,8 +71,6 @@ export class Console {
     } catch (error) {
       const known = apiErrorOf(error) ?? this.#unforeseen();
       if (known.code === 'internal') this.#gateway.log.error('console_failed', { path, error: messageOf(error) });
-      // The rest of the body is not read.
-      if (!req.complete) res.setHeader('connection', 'close');
       respondApiError(res, known);
     }
   }

@@ -3,12 +3,8 @@ import { parseExact } from '../../lib/exact-json.ts';
 
 export type Body = { kind: 'complete'; bytes: Buffer } | { kind: 'too-large' } | { kind: 'broken'; why: string };
 
-/**
- * Reads a request body once, up to a limit. The rest of a larger one is read and discarded: a client that still sends its request
- * when the connection closes does not see the response.
- */
+/** Reads a request body once, up to a limit. The rest of a larger one is for `endResponse` to read. */
 export function readBody(req: IncomingMessage, limit: number): Promise<Body> {
-  // Node discards a body without a reader after the response.
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.resolve({ kind: 'too-large' });
   return new Promise((resolve) => {
     let chunks: Buffer[] = [];

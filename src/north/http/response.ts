@@ -1,6 +1,6 @@
 /** Writes HTTP responses: JSON-RPC errors and event streams; reports whether a client received them. */
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ERROR_TABLE, failureOfGateway, type GatewayError } from '../../core/errors.ts';
 import { limitUnread } from './unread.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
@@ -9,6 +9,8 @@ const KEEP_ALIVE_MS = 15_000;
 /** Longer bodies are sent as bytes. */
 const LONG_BODY = 64 * 1024;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+/** How much of a request is read after it has been refused. Node's `requestTimeout` of five minutes limits the time. */
+const MAX_DISCARDED_BYTES = 256 * 1024 * 1024;
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -23,8 +25,33 @@ export function respondJson(res: ServerResponse, status: number, body: string, h
   // A short text is sent with the head in one write; Node would copy a long one twice.
   const content = body.length > LONG_BODY ? Buffer.from(body) : body;
   const length = String(Buffer.byteLength(content));
-  res.writeHead(status, ['content-type', 'application/json', 'content-length', length, ...headers]).end(content);
+  res.writeHead(status, ['content-type', 'application/json', 'content-length', length, ...headers]);
+  endResponse(res, content);
   limitUnread(res);
+}
+
+/**
+ * Ends a response. If its request is still arriving, the rest of it is read and discarded first: if the connection closed before
+ * that, it would be reset, and the client might not see the response.
+ */
+export function endResponse(res: ServerResponse, content: string | Buffer | undefined): void {
+  const { req } = res;
+  if (req.complete || !hasBody(req)) {
+    res.end(content);
+    return;
+  }
+  if (content === undefined) res.flushHeaders();
+  else res.write(content);
+  let left = MAX_DISCARDED_BYTES;
+  req.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) req.destroy();
+  });
+  req.once('end', () => res.end());
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** A response whose body is a JSON-RPC error. */

@@ -1,5 +1,6 @@
-import { connect } from 'node:net';
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, test, vi } from 'vitest';
 import { startV1Http, type V1Http } from '../../servers/v1-http.ts';
 import { httpGateway, type SettingsInput, type TestGateway } from '../../support/gateway.ts';
 import { hubOverHttp, taskIdOf, type ClientKind, type HubClient, type Json } from '../../support/hub.ts';
@@ -56,21 +57,14 @@ test('X-3: a body above the limit gets HTTP 413, with or without Content-Length'
   await expectAlive(hub);
 });
 
-const TOKENS = { auth: { tokens: { alice: 'a'.repeat(32) } } };
-
-test.each<[string, SettingsInput, { before: string; after: string }, number]>([
-  ['too large', {}, { before: 'content-length: 6000000\r\n\r\n', after: '' }, 413],
-  [
-    'too large, without a length',
-    {},
-    { before: `transfer-encoding: chunked\r\n\r\n${(6_000_000).toString(16)}\r\n`, after: '\r\n0\r\n\r\n' },
-    413,
-  ],
-  ['without a token', TOKENS, { before: 'content-length: 6000000\r\n\r\n', after: '' }, 401],
-])('X-3, X-4: a client can send a refused request to its end: %s', async (_why, settings, framing, status) => {
-  // If the connection were closed before that, it would be reset, and the client might not see the answer.
+/** A client in the middle of a request with a large body. */
+async function refusedRequest(
+  settings: SettingsInput,
+  path: string,
+  framing: string,
+): Promise<{ socket: Socket; received: () => string }> {
   const { url } = await httpGateway({}, settings);
-  const { host, hostname, port, pathname } = new URL(url);
+  const { host, hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   defer(async () => void socket.destroy());
   let received = '';
@@ -78,12 +72,64 @@ test.each<[string, SettingsInput, { before: string; after: string }, number]>([
     received += chunk.toString();
   });
   const headers = Object.entries({ ...JSON_HEADERS, host }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`POST ${pathname} HTTP/1.1\r\n${headers.join('')}${framing.before}`);
+  socket.write(`POST ${path} HTTP/1.1\r\n${headers.join('')}${framing}`);
+  return { socket, received: () => received };
+}
+
+const TOKENS = { auth: { tokens: { alice: 'a'.repeat(32) } } };
+const ANSWER_LINKS = {
+  notify: {
+    targets: { hook: { type: 'webhook', url: 'http://127.0.0.1/', secret: 's'.repeat(16), answerLinks: true } },
+  },
+};
+const LENGTH = 'content-length: 6000000\r\n\r\n';
+const CHUNK = `transfer-encoding: chunked\r\n\r\n${(6_000_000).toString(16)}\r\n`;
+
+test.each<[string, SettingsInput, { path?: string; before: string; after?: string }, number]>([
+  ['too large', {}, { before: LENGTH }, 413],
+  ['too large, without a length', {}, { before: CHUNK, after: '\r\n0\r\n\r\n' }, 413],
+  ['without a token', TOKENS, { before: LENGTH }, 401],
+  ['too large for the console', {}, { path: '/console/sign-in', before: LENGTH }, 413],
+  ['without a sign-in', {}, { path: '/api/v1/questions', before: LENGTH }, 401],
+  ['an answer link that does not exist', ANSWER_LINKS, { path: '/answer/unknown', before: LENGTH }, 404],
+])('X-3, X-4: a client can send a refused request to its end: %s', async (_why, settings, framing, status) => {
+  // If the connection were closed before that, it would be reset, and the client might not see the answer.
+  const { path = '/mcp', before, after = '' } = framing;
+  const { socket, received } = await refusedRequest(settings, path, before);
   socket.write(Buffer.alloc(5_000_000, ' '));
-  await soon(() => received).toContain(`HTTP/1.1 ${status} `);
+  await soon(received).toContain(`HTTP/1.1 ${status} `);
   socket.write(Buffer.alloc(1_000_000, ' '));
-  socket.write(`${framing.after}GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
-  await soon(() => received).toContain('{"status":"ok"}');
+  socket.write(`${after}GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+  await soon(received).toContain('{"status":"ok"}');
+});
+
+test('X-3, X-4: the connection of a refused request closes after it, if the client wants that', async () => {
+  const { socket, received } = await refusedRequest({}, '/mcp', `connection: close\r\n${LENGTH}`);
+  const failed = vi.fn<(error: Error) => void>();
+  socket.on('error', failed);
+  await soon(received).toContain('limits.bodyBytes');
+  const ended = once(socket, 'end');
+  socket.write(Buffer.alloc(5_999_999, ' '));
+  await soon(() => socket.writableLength).toBe(0);
+  expect(socket.readableEnded).toBe(false);
+  socket.write(' ');
+  await ended;
+  expect(received()).toMatch(/^HTTP\/1\.1 413 [^]*connection: close/i);
+  expect(failed).not.toHaveBeenCalled();
+});
+
+test('X-3: a refused request that does not end is cut off', async () => {
+  const { socket, received } = await refusedRequest({}, '/mcp', 'content-length: 1000000000\r\n\r\n');
+  const closed = new Promise<void>((resolve) => {
+    socket.on('error', () => {}).on('close', () => resolve());
+  });
+  await soon(received).toContain('HTTP/1.1 413 ');
+  const piece = Buffer.alloc(4_000_000, ' ');
+  const more = (): void => void (socket.writable && socket.write(piece, more));
+  more();
+  await closed;
+  expect(socket.bytesWritten).toBeGreaterThan(256 * 1024 * 1024);
+  expect(socket.bytesWritten).toBeLessThan(1_000_000_000);
 });
 
 test('X-3: sessions above the limit get HTTP 429, and a session that ends makes room', async () => {
