@@ -50,6 +50,7 @@ async function begin(call: CallInRounds): Promise<ToolReply> {
   try {
     reply = await session.calls.execute(
       connection,
+      // The new field comes first: otherwise V8 makes a hidden class for each call (docs/PERFORMANCE.md).
       { id, ...request },
       {
         onLeaving: (listener) => exchange.onLeaving(listener),

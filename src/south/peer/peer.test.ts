@@ -392,6 +392,21 @@ describe('connecting', () => {
   });
 });
 
+test('B-3: a message of an earlier connection is ignored', async () => {
+  const peer = new Peer(new TestClock());
+  const notified: string[] = [];
+  peer.handlers = { ...peer.handlers, notification: ({ method }) => void notified.push(method) };
+  const first = asServerTransport(new InMemoryTransport());
+  const second = asServerTransport(new InMemoryTransport());
+  await peer.connect(first);
+  await peer.connect(second);
+  for (const transport of [first, second]) {
+    transport.onmessage?.({ jsonrpc: '2.0', method: transport === first ? 'old' : 'new' }, 'any');
+  }
+  expect(notified).toEqual(['new']);
+  await peer.close();
+});
+
 describe('results', () => {
   const modern = { isModern: true, mayAsk: true };
 

@@ -208,13 +208,12 @@ export class ChildTransport implements ServerTransport {
   }
 
   #line(line: string | OversizeMessage): Promise<void> | undefined {
-    if (typeof line === 'string') return parseMessage(line, this.#reader);
-    handleOversize(line, this);
+    if (typeof line !== 'string') handleOversize(line, this);
+    else if (line.trim() !== '') return parseMessage(line, this.#reader);
     return undefined;
   }
 
   #noise(line: string): void {
-    if (line.trim() === '') return;
     const shown = line.slice(0, NOISE_SHOWN);
     this.#stray ??= shown;
     this.onnoise(shown, 'stdout');

@@ -235,7 +235,7 @@ export class HttpTransport implements ServerTransport {
       this.#streams.read(answer, { requestId: message.id, request: open, tag });
       return undefined;
     }
-    if (type.startsWith('application/json')) return this.#receiveJson(message, answer);
+    if (type.startsWith('application/json')) return this.#receiveJson(message, open, answer);
     answer.body.abort();
     throw notMcp(`the answer has the content type ${type}`);
   }
@@ -246,22 +246,24 @@ export class HttpTransport implements ServerTransport {
     return CONTROL.has(method) ? 'control' : 'requests';
   }
 
-  #receiveJson(request: JSONRPCRequest, { body }: HttpAnswer): Promise<void> | undefined {
+  #receiveJson(request: JSONRPCRequest, open: OpenRequest, { body }: HttpAnswer): Promise<void> | undefined {
     const { whole } = body;
-    if (whole === undefined || whole.length > this.#limit.uncounted) return this.#receiveParts(request, body);
+    if (whole === undefined || whole.length > this.#limit.uncounted) return this.#receiveParts(request, open, body);
     const text = whole.toString('utf8');
     this.#receive(request, parseJson(text), text.length);
     return undefined;
   }
 
-  async #receiveParts(request: JSONRPCRequest, body: HttpBody): Promise<void> {
+  async #receiveParts(request: JSONRPCRequest, open: OpenRequest, body: HttpBody): Promise<void> {
     const text = await readText(body, this.#limit);
-    if (text.length > LARGE_TEXT) await this.#parsing.track(this.#receiveLarge(request, text));
+    if (text.length > LARGE_TEXT) await this.#parsing.track(this.#receiveLarge(request, open, text));
     else this.#receive(request, parseJson(text), text.length);
   }
 
-  async #receiveLarge(request: JSONRPCRequest, text: string): Promise<void> {
-    this.#receive(request, await parseInTurns(text).catch(notJson), text.length);
+  async #receiveLarge(request: JSONRPCRequest, open: OpenRequest, text: string): Promise<void> {
+    const parsed = await parseInTurns(text).catch(notJson);
+    // The request may have been cancelled meanwhile.
+    if (!open.dropped) this.#receive(request, parsed, text.length);
   }
 
   #receive({ id }: JSONRPCRequest, parsed: unknown, length: number): void {
@@ -440,7 +442,7 @@ export class HttpTransport implements ServerTransport {
       this.#health.onLost(new ServerFailure('closed', 'the server no longer knows the session'));
     } else {
       // A protocol error inside an HTTP error is still the answer to the request.
-      const error = errorFor(message, text);
+      const error = await this.#parsing.track(errorFor(message, text));
       if (error !== undefined) {
         this.#deliver(error, 'any');
         return;
@@ -540,10 +542,10 @@ function notJson(): never {
 }
 
 /** The JSON-RPC error in an HTTP error's body, if it answers this request. */
-function errorFor(message: JSONRPCMessage, text: string): JSONRPCMessage | undefined {
+async function errorFor(message: JSONRPCMessage, text: string): Promise<JSONRPCMessage | undefined> {
   if (!('id' in message)) return undefined;
   try {
-    const parsed = parseExact(text);
+    const parsed = text.length > LARGE_TEXT ? await parseInTurns(text) : parseExact(text);
     if (!isObject(parsed) || !isObject(parsed['error']) || parsed['id'] !== message.id) return undefined;
     return readMessage(parsed, text.length);
   } catch {

@@ -18,6 +18,8 @@ export class InOrder {
   readonly #pending: PendingWork;
   readonly #onError: (error: Error) => void;
   readonly #waiting: Work[] = [];
+  /** Which of them is next. `shift()` would move all the others each time. */
+  #next = 0;
   #isRunning = false;
 
   constructor(source: Pausable, pending: PendingWork, onError: (error: Error) => void) {
@@ -33,13 +35,16 @@ export class InOrder {
 
   #run(): void {
     this.#isRunning = true;
-    for (let work = this.#waiting.shift(); work !== undefined; work = this.#waiting.shift()) {
+    for (let work = this.#waiting[this.#next]; work !== undefined; work = this.#waiting[this.#next]) {
+      this.#next += 1;
       const unfinished = this.#start(work);
       if (unfinished === undefined) continue;
       this.#source.pause();
       void this.#pending.track(unfinished.catch(this.#onError).then(() => this.#continue()));
       return;
     }
+    this.#waiting.length = 0;
+    this.#next = 0;
     this.#isRunning = false;
   }
 

@@ -120,7 +120,7 @@ export class MessageCounter {
     return true;
   }
 
-  /** The message is complete, or has been dropped. While a complete message is parsed, it is no longer counted. */
+  /** The message is complete, or has been dropped. A complete message is not counted while it is parsed: that takes a few turns. */
   reset(): void {
     this.#size = 0;
     if (this.#reserved > 0) this.#limit.release(this, this.#reserved);

@@ -134,7 +134,7 @@ export class ResponseStreams {
   }
 
   #message(stream: Stream, message: JSONRPCMessage): void {
-    // The request may have been cancelled while its response was parsed.
+    // The request may have been cancelled while a message of its stream was parsed.
     if (stream.request?.dropped) return;
     if (!('method' in message) && stream.requestId !== undefined && message.id === stream.requestId) {
       stream.answered = true;
