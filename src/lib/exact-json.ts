@@ -9,7 +9,7 @@ export type BigNumber = string & { readonly bigNumber: unique symbol };
 
 /** Integers with fewer digits are exact. */
 const MANY_DIGITS = 16;
-const LONG_INTEGER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+const LONG_INTEGER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/y;
 
 /**
  * Random, so that no text of a client or server can pass for a number. It begins with a character beyond Latin-1: texts
@@ -23,7 +23,7 @@ const MARKED = new RegExp(`"${MARK}(-?\\d+)"(?!:)`, 'g');
 export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (!hasManyDigits(text)) return value;
-  const marked = markBigNumbers(text);
+  const marked = [...markBigNumbers(text)].join('');
   return marked === text ? value : JSON.parse(marked);
 }
 
@@ -63,19 +63,21 @@ export function withNearestNumbers<T>(value: T): T {
   return JSON.stringify(value)?.includes(MARK) ? (JSON.parse(stringifyExact(value)) as T) : value;
 }
 
-/**
- * Whether a text may contain integers that are not exact as JavaScript numbers. Looks at every 16th character only: a row of 16
- * digits cannot avoid all of them.
- */
+/** Whether a text may contain integers that are not exact as JavaScript numbers. */
 export function hasManyDigits(text: string): boolean {
-  for (let at = MANY_DIGITS - 1; at < text.length; at += MANY_DIGITS) {
+  return manyDigits(text, 0) !== undefined;
+}
+
+/** Where the next row of many digits is. Looks at every 16th character only: the row cannot avoid all of them. */
+function manyDigits(text: string, from: number): { start: number; end: number } | undefined {
+  for (let at = from + MANY_DIGITS - 1; at < text.length; at += MANY_DIGITS) {
     if (!isDigit(text, at)) continue;
-    let [first, last] = [at, at];
-    while (isDigit(text, first - 1)) first -= 1;
-    while (isDigit(text, last + 1)) last += 1;
-    if (last - first + 1 >= MANY_DIGITS) return true;
+    let [start, end] = [at, at + 1];
+    while (isDigit(text, start - 1)) start -= 1;
+    while (isDigit(text, end)) end += 1;
+    if (end - start >= MANY_DIGITS) return { start, end };
   }
-  return false;
+  return undefined;
 }
 
 function isDigit(text: string, at: number): boolean {
@@ -83,17 +85,46 @@ function isDigit(text: string, at: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** Takes valid JSON, and returns JSON whose big numbers are texts. Digits inside its texts are left alone. */
-export function markBigNumbers(text: string): string {
-  const parts: string[] = [];
-  for (let at = 0; at < text.length;) {
-    const quote = text.indexOf('"', at);
-    const end = quote < 0 ? text.length : quote;
-    const next = quote < 0 ? end : endOfText(text, quote);
-    parts.push(text.slice(at, end).replaceAll(LONG_INTEGER, marked), text.slice(end, next));
-    at = next;
+/**
+ * Takes valid JSON, and yields JSON whose big numbers are texts, after each `piece` characters. Digits inside its texts are left
+ * alone.
+ */
+export function* markBigNumbers(text: string, piece = Infinity): Generator<string> {
+  let parts: string[] = [];
+  let yielded = 0;
+  let copied = 0;
+  let isInText = false;
+  let quote = nextQuote(text, 0);
+  for (let row = manyDigits(text, 0); row !== undefined;) {
+    let at: number;
+    if (quote < row.start) {
+      if (!isEscaped(text, quote)) isInText = !isInText;
+      at = quote + 1;
+      quote = nextQuote(text, at);
+    } else {
+      at = row.end;
+      const start = text[row.start - 1] === '-' ? row.start - 1 : row.start;
+      if (!isInText && isLongInteger(text, start)) {
+        parts.push(text.slice(copied, start), marked(text.slice(start, at)));
+        copied = at;
+      }
+      row = manyDigits(text, at);
+    }
+    if (at - yielded >= piece) {
+      parts.push(text.slice(copied, at));
+      yield parts.join('');
+      parts = [];
+      yielded = at;
+      copied = at;
+    }
   }
-  return parts.join('');
+  parts.push(text.slice(copied));
+  yield parts.join('');
+}
+
+function isLongInteger(text: string, at: number): boolean {
+  LONG_INTEGER.lastIndex = at;
+  return LONG_INTEGER.test(text);
 }
 
 function marked(digits: string): string {
@@ -101,14 +132,13 @@ function marked(digits: string): string {
   return typeof number === 'number' ? digits : `"${number}"`;
 }
 
-/** The end of the string that starts at this quote. */
-function endOfText(json: string, quote: number): number {
-  let close = quote;
-  let backslashes: number;
-  do {
-    close = json.indexOf('"', close + 1);
-    backslashes = 0;
-    while (json[close - 1 - backslashes] === '\\') backslashes += 1;
-  } while (backslashes % 2 === 1);
-  return close + 1;
+function nextQuote(text: string, from: number): number {
+  const at = text.indexOf('"', from);
+  return at < 0 ? Infinity : at;
+}
+
+function isEscaped(json: string, quote: number): boolean {
+  let backslashes = 0;
+  while (json[quote - 1 - backslashes] === '\\') backslashes += 1;
+  return backslashes % 2 === 1;
 }

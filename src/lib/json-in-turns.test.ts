@@ -25,12 +25,12 @@ test.each(values)('M-7, X-3: %s is written in several turns as in one', async (_
 
 test.each(values)('M-7, X-3: %s is parsed in several turns as in one', async (_what, value) => {
   const text = stringifyExact(value);
-  expect(await parseInTurns(text)).toEqual(parseExact(text));
+  for (const piece of [16, 17, 50, 1000]) expect(await parseInTurns(text, piece)).toEqual(parseExact(text));
 });
 
 test('M-7, X-3: rows of digits inside texts stay texts when they are parsed in several turns', async () => {
-  const value = { text: '9007199254740993', number: 5 };
-  expect(await parseInTurns(JSON.stringify(value))).toEqual(value);
+  const value = { text: '9007199254740993', list: Array.from({ length: 9 }, () => `\\"${'1'.repeat(30)}"`) };
+  for (const piece of [16, 17, 50, 1000]) expect(await parseInTurns(JSON.stringify(value), piece)).toEqual(value);
 });
 
 test.each(['{"a":', `{"a":${'1'.repeat(20)}`, ''])(
@@ -43,7 +43,8 @@ test.each(['{"a":', `{"a":${'1'.repeat(20)}`, ''])(
 test.each<[string, () => Promise<unknown>, number]>([
   ['is written', async () => stringifyInTurns({ text: 'x'.repeat(1000) }, 100), 5],
   ['is parsed', async () => parseInTurns('{"text":"x"}'), 2],
-  ['with large numbers is parsed', async () => parseInTurns('{"number":9007199254740993}'), 4],
+  ['with large numbers is parsed', async () => parseInTurns(`[${`${'9'.repeat(20)},`.repeat(10)}0]`, 50), 7],
+  ['with digits in a text is parsed', async () => parseInTurns(`[${'"x",'.repeat(50)}"${'9'.repeat(20)}"]`, 50), 6],
 ])('X-3: other work runs while a large value %s', async (_what, work, least) => {
   let turns = 0;
   let done = false;

@@ -10,16 +10,22 @@ export const LARGE_TEXT = 1024 * 1024;
 
 /**
  * Parses a large text as `parseExact` does, over several turns of the event loop: one to put its pieces together and to look for long
- * numbers, one to parse it, and another one for the caller. So other work waits for no longer than it takes to parse the text.
+ * numbers, one to parse it, and another one for the caller. If it has long numbers, they are marked in pieces, and it is parsed
+ * again. So other work waits for no longer than it takes to parse the text.
  */
-export async function parseInTurns(text: string): Promise<unknown> {
+export async function parseInTurns(text: string, piece = PIECE): Promise<unknown> {
   const mayBeInexact = hasManyDigits(text);
   await nextTurn();
   const value: unknown = JSON.parse(text);
   await nextTurn();
-  const marked = mayBeInexact ? markBigNumbers(text) : text;
+  if (!mayBeInexact) return value;
+  const pieces: string[] = [];
+  for (const marked of markBigNumbers(text, piece)) {
+    pieces.push(marked);
+    await nextTurn();
+  }
+  const marked = pieces.join('');
   if (marked === text) return value;
-  await nextTurn();
   const exact: unknown = JSON.parse(marked);
   await nextTurn();
   return exact;
