@@ -3,7 +3,7 @@ import { parseExact } from '../../lib/exact-json.ts';
 
 export type Body = { kind: 'complete'; bytes: Buffer } | { kind: 'too-large' } | { kind: 'broken'; why: string };
 
-/** Reads a request body once, up to a limit. The rest of a larger one is for `endResponse` to read. */
+/** Reads a request body once, up to a limit. The rest of a larger one is discarded; `endResponse` waits for its end. */
 export function readBody(req: IncomingMessage, limit: number): Promise<Body> {
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.resolve({ kind: 'too-large' });
   return new Promise((resolve) => {

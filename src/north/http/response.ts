@@ -11,6 +11,8 @@ const LONG_BODY = 64 * 1024;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 /** How much of a request is read after it has been refused. Node's `requestTimeout` of five minutes limits the time. */
 const MAX_DISCARDED_BYTES = 256 * 1024 * 1024;
+/** The connection is closed if no more of the request arrives for this long. */
+const DISCARD_IDLE_MS = 30_000;
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -40,8 +42,10 @@ export function endResponse(res: ServerResponse, content: string | Buffer | unde
     res.end(content);
     return;
   }
-  if (content === undefined) res.flushHeaders();
-  else res.write(content);
+  // With HEAD, nothing is sent otherwise before the end.
+  res.flushHeaders();
+  if (content !== undefined) res.write(content);
+  req.setTimeout(DISCARD_IDLE_MS);
   let left = MAX_DISCARDED_BYTES;
   req.on('data', (chunk: Buffer) => {
     left -= chunk.length;
