@@ -137,6 +137,19 @@ it('X-3: a JSON-RPC error in an HTTP error response is validated like any other 
   expect(errors).toEqual([expect.stringContaining('levels deep')]);
 });
 
+it('H-6: a refused answer to the server does not end a request of the gateway with the same ID', async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(400).end('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}');
+  });
+  const transport = owned(await transportTo(await listen(server)));
+  const messages: unknown[] = [];
+  transport.onmessage = (message) => void messages.push(message);
+  await expect(transport.send({ jsonrpc: '2.0', id: 1, result: {} })).rejects.toMatchObject({ status: 400 });
+  expect(messages).toEqual([]);
+  await ping(transport, 1);
+  expect(messages).toEqual([expect.objectContaining({ id: 1 })]);
+});
+
 it('B-1: a stream is resumed with an event ID that has non-ASCII characters', async () => {
   const resumed: string[] = [];
   const server = createServer((request, response) => {

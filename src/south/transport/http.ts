@@ -222,7 +222,7 @@ export class HttpTransport implements ServerTransport {
     // A server ignores the cancellation of a request that it does not have yet, so it gets another one.
     // Without waiting for that: meanwhile the response would pile up unread.
     if (open.cancel) this.send(open.cancel).catch((error: unknown) => this.onerror?.(error as Error));
-    if (!isSuccess(answer)) return this.#refused(message, answer);
+    if (!isSuccess(answer)) return this.#refused(answer, { id: message.id, open });
     const sessionId = message.method === 'initialize' ? headerOf(answer.headers, 'mcp-session-id') : undefined;
     if (sessionId !== undefined) this.#useSession(sessionId);
     const type = headerOf(answer.headers, 'content-type') ?? 'none';
@@ -284,7 +284,7 @@ export class HttpTransport implements ServerTransport {
     const answer = await ('method' in message ? post() : this.answers.track(post().catch(post)));
     if (cancelled !== undefined) this.#requests.cancelled(cancelled, message);
     if (!isSuccess(answer)) {
-      await this.#refused(message, answer);
+      await this.#refused(answer);
       return;
     }
     answer.body.discard();
@@ -436,20 +436,21 @@ export class HttpTransport implements ServerTransport {
     return headers;
   }
 
-  async #refused(message: JSONRPCMessage, answer: HttpAnswer): Promise<void> {
+  async #refused(answer: HttpAnswer, request?: { id: RequestId; open: OpenRequest }): Promise<void> {
     const text = await this.#refusalText(answer.body);
     if (answer.status === 404 && this.sessionId !== undefined) {
       this.#health.onLost(new ServerFailure('closed', 'the server no longer knows the session'));
-    } else {
-      // A protocol error inside an HTTP error is still the answer to the request.
-      const error = await this.#parsing.track(errorFor(message, text));
-      if (error !== undefined) {
-        this.#deliver(error, 'any');
-        return;
-      }
-    }
+    } else if (request !== undefined && (await this.#parsing.track(this.#receiveError(request, text)))) return;
     const redirected = headerOf(answer.headers, 'location') !== undefined;
     throw new HttpRefusal(answer.status, this.#url.origin, text, redirected, answer.denied);
+  }
+
+  /** A protocol error inside an HTTP error is still the answer to the request. Returns whether there is one. */
+  async #receiveError({ id, open }: { id: RequestId; open: OpenRequest }, text: string): Promise<boolean> {
+    const error = await errorFor(id, text);
+    // The request may have been cancelled meanwhile.
+    if (error !== undefined && !open.dropped) this.#deliver(error, 'any');
+    return error !== undefined;
   }
 
   /** The status says enough: a body that does not end must not keep its connection. */
@@ -542,11 +543,10 @@ function notJson(): never {
 }
 
 /** The JSON-RPC error in an HTTP error's body, if it answers this request. */
-async function errorFor(message: JSONRPCMessage, text: string): Promise<JSONRPCMessage | undefined> {
-  if (!('id' in message)) return undefined;
+async function errorFor(id: RequestId, text: string): Promise<JSONRPCMessage | undefined> {
   try {
     const parsed = text.length > LARGE_TEXT ? await parseInTurns(text) : parseExact(text);
-    if (!isObject(parsed) || !isObject(parsed['error']) || parsed['id'] !== message.id) return undefined;
+    if (!isObject(parsed) || !isObject(parsed['error']) || parsed['id'] !== id) return undefined;
     return readMessage(parsed, text.length);
   } catch {
     return undefined;

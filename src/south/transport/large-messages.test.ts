@@ -10,7 +10,8 @@ import { HttpTransport } from './http.ts';
 import { MessageLimit } from './message-size.ts';
 import { SseTransport } from './sse.ts';
 
-const KINDS = ['JSON', 'an event stream', 'HTTP+SSE'] as const;
+const KINDS = ['JSON', 'an HTTP error', 'an event stream', 'HTTP+SSE'] as const;
+const STREAMS: ReadonlySet<Kind> = new Set(['an event stream', 'HTTP+SSE']);
 type Kind = (typeof KINDS)[number];
 
 const BIG_NUMBER = '9007199254740993';
@@ -18,9 +19,11 @@ const event = (message: string): string => `data: ${message}\n\n`;
 
 /** Answers request 1 with half of a large result; `finish` sends the rest, with a notification after it if the answer is a stream. */
 async function server(kind: Kind): Promise<{ url: string; finish: () => void }> {
-  const result = `{"jsonrpc":"2.0","id":1,"result":{"n":${BIG_NUMBER},"text":"${'x'.repeat(LARGE_TEXT)}"}}`;
-  const answers = event(result) + event('{"jsonrpc":"2.0","method":"after"}');
-  const body = kind === 'JSON' ? result : answers;
+  const text = 'x'.repeat(LARGE_TEXT);
+  const result = `{"jsonrpc":"2.0","id":1,"result":{"n":${BIG_NUMBER},"text":"${text}"}}`;
+  const error = `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"${text}"}}`;
+  const message = kind === 'an HTTP error' ? error : result;
+  const body = STREAMS.has(kind) ? event(message) + event('{"jsonrpc":"2.0","method":"after"}') : message;
   let answer: ServerResponse | undefined;
   const http = createServer((req, res) => {
     if (req.method === 'GET') {
@@ -30,8 +33,8 @@ async function server(kind: Kind): Promise<{ url: string; finish: () => void }> 
     }
     if (kind === 'HTTP+SSE') res.writeHead(202).end();
     else {
-      const type = kind === 'JSON' ? 'application/json' : 'text/event-stream';
-      answer = res.writeHead(200, { 'content-type': type, connection: 'close' });
+      const type = STREAMS.has(kind) ? 'text/event-stream' : 'application/json';
+      answer = res.writeHead(kind === 'an HTTP error' ? 400 : 200, { 'content-type': type, connection: 'close' });
     }
     answer?.write(body.slice(0, body.length / 2));
   }).listen(0, '127.0.0.1');
@@ -70,15 +73,15 @@ async function parsing(kind: Kind): Promise<{ transport: HttpTransport | SseTran
 test.each(KINDS)('B-2, X-3: a large result that has arrived is not lost if the transport closes (%s)', async (kind) => {
   const { transport, seen } = await parsing(kind);
   await transport.close();
-  expect(seen).toEqual(kind === 'JSON' ? [1, 'closed'] : [1, 'after', 'closed']);
+  expect(seen).toEqual(STREAMS.has(kind) ? [1, 'after', 'closed'] : [1, 'closed']);
 });
 
 test.each(KINDS)('B-1, X-3: a large result arrives although the server closes the connection (%s)', async (kind) => {
   const { seen } = await parsing(kind);
-  await expect.poll(() => seen).toEqual(kind === 'JSON' ? [1] : [1, 'after']);
+  await expect.poll(() => seen).toEqual(STREAMS.has(kind) ? [1, 'after'] : [1]);
 });
 
-test.each(['JSON', 'an event stream'] as const)(
+test.each(['JSON', 'an HTTP error', 'an event stream'] as const)(
   'H-6: a request that is cancelled while its response is parsed gets no response (%s)',
   async (kind) => {
     const { transport, seen } = await parsing(kind);
