@@ -138,7 +138,7 @@ export class HttpConnection {
     const socket = this.#socket;
     if (socket === undefined || !Object.hasOwn(socket, 'read')) return;
     Reflect.deleteProperty(socket, 'read');
-    // Not at once: undici may be parsing a piece, and a new reader first takes what has arrived before it.
+    // Not at once: undici may be parsing a piece, or a new reader may still have to take pieces that arrived before it.
     process.nextTick(() => socket.emit('readable'));
   }
 

@@ -76,6 +76,7 @@ export class GatewayRequest implements Dispatcher.DispatchHandler {
   readonly #handler: AnswerHandler;
   #isSent = false;
   #isOver = false;
+  #isPaused = false;
   #body: Writable | undefined;
   /** The content length of the response, if known. */
   #length = -1;
@@ -123,10 +124,12 @@ export class GatewayRequest implements Dispatcher.DispatchHandler {
       body.end(chunk.toString('latin1'), 'latin1');
       return;
     }
-    if (body.write(chunk)) return;
+    if (body.write(chunk) || this.#isPaused) return;
+    this.#isPaused = true;
     this.#connection.pause();
-    // Afterwards another request may use the connection.
     body.once('drain', () => {
+      this.#isPaused = false;
+      // Afterwards another request may use the connection.
       if (!this.#isOver) this.#connection.resume();
     });
   }
