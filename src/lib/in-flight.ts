@@ -46,8 +46,13 @@ export class InFlight<K, V> {
 
   /** Returns whether it existed. */
   delete(key: K): boolean {
+    return this.take(key) !== undefined;
+  }
+
+  /** Removes an entry, and returns its value. */
+  take(key: K): V | undefined {
     const entry = this.#find(key);
-    if (entry === undefined) return false;
+    if (entry === undefined) return undefined;
     const { older, newer } = entry;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
@@ -56,7 +61,7 @@ export class InFlight<K, V> {
     // A removed entry in the old generation would keep newer ones alive.
     entry.newer = undefined;
     this.#size -= 1;
-    return true;
+    return entry.value;
   }
 
   clear(): void {

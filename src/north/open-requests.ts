@@ -40,9 +40,8 @@ export class OpenRequests {
 
   /** The client cancelled this request, or will not return for its reply. */
   cancel(id: unknown, reason: unknown): void {
-    const request = this.#open.get(id as RequestId);
+    const request = this.#open.take(id as RequestId);
     if (request === undefined) return;
-    this.#open.delete(request.id);
     try {
       request.exchange.cancel(reason);
     } finally {

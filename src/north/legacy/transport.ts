@@ -134,13 +134,14 @@ export class LegacyTransport implements Carrier {
       for (const message of messages) this.onmessage(message);
       return;
     }
-    const taken = requests.find((id, index) => requests.indexOf(id) !== index || this.#isWaitedFor(id));
+    const known = requests.filter((id) => this.#requests.has(id));
+    const taken = known.find((id) => this.#isWaitedFor(id)) ?? requests.find((id, at) => requests.indexOf(id) !== at);
     if (taken !== undefined) {
       respondError(res, 400, INVALID_REQUEST, `request id ${stringifyExact(taken)} is already in use`, { id: taken });
       return;
     }
     // A client that reuses the ids of abandoned requests will not return for those.
-    for (const id of requests) if (this.#requests.has(id)) this.#giveUp(id);
+    for (const id of known) this.#giveUp(id);
     const stream = this.#newStream(requests, res, Array.isArray(body));
     for (const id of requests) this.#requests.add(id, { stream, exchange: undefined });
     LegacyTransport.#pending.add(stream);
@@ -311,12 +312,11 @@ export class LegacyTransport implements Carrier {
 
   #reply(message: ResultMessage | WrittenReply | ErrorMessage): void {
     const { id } = message;
-    const request = id === undefined ? undefined : this.#requests.get(id);
-    if (id === undefined || request === undefined) return;
     // First, because it may fail.
     const text = messageText(message);
+    const request = id === undefined ? undefined : this.#requests.take(id);
+    if (request === undefined) return;
     const { stream, exchange } = request;
-    this.#requests.delete(id);
     stream.unanswered -= 1;
     const done = stream.unanswered === 0;
     const { res } = stream;
@@ -419,12 +419,12 @@ export class LegacyTransport implements Carrier {
   #clientLeft(stream: Stream, res: ServerResponse): void {
     if (stream.res !== res) return;
     stream.res = undefined;
-    LegacyTransport.#pending.delete(stream);
     if (stream === this.#standing) {
       this.onUnreachable('standing');
       return;
     }
     if (stream.unanswered === 0) return;
+    LegacyTransport.#pending.delete(stream);
     const waiting = this.#waitingOn(stream);
     this.onUnreachable(waiting);
     const resumable = stream.id !== undefined;

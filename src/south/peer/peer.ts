@@ -191,9 +191,8 @@ export class Peer {
 
   /** Removes an open request. */
   #take(id: RequestId): Pending | undefined {
-    const pending = this.#pending.get(id);
+    const pending = this.#pending.take(id);
     if (pending === undefined) return undefined;
-    this.#pending.delete(id);
     pending.stopTimer?.();
     pending.forgetSignal?.();
     return pending;

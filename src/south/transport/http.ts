@@ -235,7 +235,7 @@ export class HttpTransport implements ServerTransport {
       this.#streams.read(answer, { requestId: message.id, request: open, tag });
       return undefined;
     }
-    if (type.startsWith('application/json')) return this.#receiveJson(message, open, answer);
+    if (type.startsWith('application/json')) return this.#receiveJson(open, answer);
     answer.body.abort();
     throw notMcp(`the answer has the content type ${type}`);
   }
@@ -246,33 +246,33 @@ export class HttpTransport implements ServerTransport {
     return CONTROL.has(method) ? 'control' : 'requests';
   }
 
-  #receiveJson(request: JSONRPCRequest, open: OpenRequest, { body }: HttpAnswer): Promise<void> | undefined {
+  #receiveJson(open: OpenRequest, { body }: HttpAnswer): Promise<void> | undefined {
     const { whole } = body;
-    if (whole === undefined || whole.length > this.#limit.uncounted) return this.#receiveParts(request, open, body);
+    if (whole === undefined || whole.length > this.#limit.uncounted) return this.#receiveParts(open, body);
     const text = whole.toString('utf8');
-    this.#receive(request, parseJson(text), text.length);
+    this.#receive(open, parseJson(text), text.length);
     return undefined;
   }
 
-  async #receiveParts(request: JSONRPCRequest, open: OpenRequest, body: HttpBody): Promise<void> {
+  async #receiveParts(open: OpenRequest, body: HttpBody): Promise<void> {
     const text = await readText(body, this.#limit);
-    if (text.length > LARGE_TEXT) await this.#parsing.track(this.#receiveLarge(request, open, text));
-    else this.#receive(request, parseJson(text), text.length);
+    if (text.length > LARGE_TEXT) await this.#parsing.track(this.#receiveLarge(open, text));
+    else this.#receive(open, parseJson(text), text.length);
   }
 
-  async #receiveLarge(request: JSONRPCRequest, open: OpenRequest, text: string): Promise<void> {
+  async #receiveLarge(open: OpenRequest, text: string): Promise<void> {
     const parsed = await parseInTurns(text).catch(notJson);
     // The request may have been cancelled meanwhile.
-    if (!open.dropped) this.#receive(request, parsed, text.length);
+    if (!open.dropped) this.#receive(open, parsed, text.length);
   }
 
-  #receive({ id }: JSONRPCRequest, parsed: unknown, length: number): void {
+  #receive(open: OpenRequest, parsed: unknown, length: number): void {
     for (const each of Array.isArray(parsed) ? parsed : [parsed]) {
       const message = readMessage(each, length);
       if (message === undefined) throw notMcp('the answer is JSON, but not a JSON-RPC message');
       this.#deliver(message, 'any');
     }
-    if (this.#requests.has(id)) throw notMcp('the response contains no reply to the request');
+    if (open.isOpen) throw notMcp('the response contains no reply to the request');
   }
 
   /** Sends a notification, or a response to a request of the server. */

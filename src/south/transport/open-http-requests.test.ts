@@ -20,7 +20,7 @@ test('T-4: a request that the server has accepted is dropped with its cancellati
   request.state = 'taken';
   requests.cancelled(1, CANCEL);
   expect(request.dropped).toBe(true);
-  expect(requests.has(1)).toBe(false);
+  expect(request.isOpen).toBe(false);
 });
 
 test('T-4: a request that its cancellation may have overtaken stays open for a while, to be cancelled again', () => {

@@ -16,6 +16,8 @@ export class OpenRequest {
   /** The POST, or the GET that resumes its stream. */
   exchange?: HttpExchange;
   dropped = false;
+  /** Until it is answered, abandoned or dropped. */
+  isOpen = true;
 
   /** Aborts an unwanted request; otherwise its stream would stay open as long as the connection. */
   drop(): void {
@@ -41,10 +43,6 @@ export class OpenHttpRequests {
     return request;
   }
 
-  has(id: RequestId): boolean {
-    return this.#open.has(id);
-  }
-
   /** Whether the request waits for its connection: the server cannot have it. */
   isWaiting(id: RequestId): boolean {
     return this.#open.get(id)?.state === 'waiting';
@@ -56,12 +54,12 @@ export class OpenHttpRequests {
 
   /** The request has its answer, or failed for certain. */
   end(id: RequestId): void {
-    this.#open.delete(id);
+    this.#take(id);
   }
 
   /** The answer will not arrive. */
   abandon(id: RequestId): void {
-    this.#open.delete(id);
+    this.#take(id);
     this.#abandoned.add(id);
   }
 
@@ -100,7 +98,12 @@ export class OpenHttpRequests {
 
   /** The response is no longer wanted. */
   drop(id: RequestId): void {
-    this.#open.get(id)?.drop();
-    this.#open.delete(id);
+    this.#take(id)?.drop();
+  }
+
+  #take(id: RequestId): OpenRequest | undefined {
+    const request = this.#open.take(id);
+    if (request !== undefined) request.isOpen = false;
+    return request;
   }
 }
