@@ -4,8 +4,7 @@
  */
 import { join } from 'node:path';
 import { AuditRecorder } from '../src/core/audit/recorder.ts';
-import type { LiveCall } from '../src/core/call/live-call.ts';
-import { Stopper } from '../src/lib/abort.ts';
+import { LiveCall, type CallOwner } from '../src/core/call/live-call.ts';
 import { systemClock } from '../src/lib/clock.ts';
 import { secretId } from '../src/lib/ids.ts';
 import { InFlight } from '../src/lib/in-flight.ts';
@@ -21,19 +20,25 @@ const folder = await temporaryFolder();
 const log = createLog('error');
 const result = { content: [{ type: 'text', text: 'done' }] };
 
+const owner: CallOwner = {
+  promote: () => {},
+  progressed: () => {},
+  taskChanged: () => {},
+  sending: () => undefined,
+  checkpointChanged: async () => {},
+  allAsked: () => {},
+};
+
 function newCall(n: number): LiveCall {
   const args = { path: `/data/report-${n}.txt`, text: 'x'.repeat(100), options: { overwrite: true, mode: 420 } };
-  return {
+  return new LiveCall({
     id: secretId(),
+    owner,
     request: { server: 'files', tool: 'write_file', args, program: 'editor', timeoutMs: 50_000 },
-    stop: new Stopper(),
     startedAt: Date.now(),
     bytes: 0,
-    answered: false,
-    answer: () => {},
-    promote: () => {},
     caller: { onProgress: () => {} },
-  };
+  });
 }
 
 const cpuMicros = (): number => {

@@ -1,4 +1,4 @@
-import { LEAVE_RUNNING, type CallOutcome, type OutgoingCall } from '../core/ports/connection.ts';
+import { LEAVE_RUNNING, type CallListener, type CallOutcome, type OutgoingCall } from '../core/ports/connection.ts';
 import { secretId } from '../lib/ids.ts';
 import { requestError, TaskClientError, unlessCancelled } from './task-client-error.ts';
 
@@ -37,15 +37,15 @@ export class Following {
   begin(
     running: Running,
     quiet: boolean,
-    hooks: Pick<OutgoingCall, 'onTask' | 'onProgress'>,
+    hooks: Pick<CallListener, 'onTask' | 'onProgress'>,
     start: StartCall,
   ): Followed {
     const id = secretId();
     const late = this.#left;
     const { toolName: tool, params: args, stop } = running;
     // This client does not resume calls of an earlier process.
-    const onCheckpoint = async (): Promise<void> => {};
-    const end = start({ id, tool, args, tasks: 'use', signal: stop.signal, ...hooks, onCheckpoint })
+    const listener: CallListener = { ...hooks, onCheckpoint: async () => {} };
+    const end = start({ id, tool, args, tasks: 'use', signal: stop.signal, listener })
       .catch((error: unknown) => requestError(error, undefined))
       .then((ended) => this.#explained(ended, stop.signal, late))
       .finally(() => this.#followed.delete(id));

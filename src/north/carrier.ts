@@ -16,17 +16,25 @@ export interface Carrier {
   reaches(): boolean;
 }
 
-/** Runs a request within the limits of its session. Values nested too deeply can neither be sent to a server nor stored. */
-export async function withinLimits<T>(session: Session, params: unknown, work: () => Promise<T> | T): Promise<T> {
+/**
+ * Begins a request within the limits of its session, until `presence.endRequest()`. Values nested too deeply can neither be sent to
+ * a server nor stored.
+ */
+export function beginWithinLimits(session: Session, params: unknown): void {
   session.presence.touch();
   if (isDeeperThan(params, MAX_LEVELS)) {
     const message = `the arguments are nested more than ${MAX_LEVELS} levels deep; flatten them`;
     throw new GatewayError('TOOL_ERR_INVALID_ARGUMENT', message);
   }
-  const done = session.presence.beginRequest();
+  session.presence.beginRequest();
+}
+
+/** Runs a request within the limits of its session. */
+export async function withinLimits<T>(session: Session, params: unknown, work: () => Promise<T> | T): Promise<T> {
+  beginWithinLimits(session, params);
   try {
     return await work();
   } finally {
-    done();
+    session.presence.endRequest();
   }
 }

@@ -34,17 +34,22 @@ export function report(session: Stored, result: Result): Reply {
   return { result, reports: [session] };
 }
 
-/** The result of a request in this session, once it may be sent. */
-export async function replyWhenStored(session: Stored, work: () => Promise<Reply> | Reply): Promise<Result> {
-  let reply: Reply;
+/** The result of a request in this session, once it may be sent. Avoids awaits: the fast path of a reply that reports nothing. */
+export function replyWhenStored(session: Stored, work: () => Promise<Reply> | Reply): Promise<Result> {
   try {
-    reply = await work();
+    const reply = work();
+    if (reply instanceof Promise) return reply.then(sendable, (error: unknown) => failWhenStored(session, error));
+    return Promise.resolve(sendable(reply));
   } catch (error) {
-    if (error instanceof ReportedError) await whenStored([session]);
-    throw error;
+    return failWhenStored(session, error);
   }
-  const { result, reports, otherwise } = reply;
-  if (reports.length === 0) return result;
+}
+
+function sendable(reply: Reply): Promise<Result> | Result {
+  return reply.reports.length === 0 ? reply.result : storedResult(reply);
+}
+
+async function storedResult({ result, reports, otherwise }: Reply): Promise<Result> {
   try {
     await whenStored(reports);
     return result;
@@ -52,6 +57,11 @@ export async function replyWhenStored(session: Stored, work: () => Promise<Reply
     if (otherwise === undefined || !(error instanceof GatewayError)) throw error;
     return otherwise(error);
   }
+}
+
+async function failWhenStored(session: Stored, error: unknown): Promise<never> {
+  if (error instanceof ReportedError) await whenStored([session]);
+  throw error;
 }
 
 /** Resolves when all state of these sessions is stored. */

@@ -20,7 +20,7 @@ export async function followAppTask(
 ): Promise<CallOutcome> {
   const begun = tasks.get(taskId);
   if (begun === undefined) return failed(`task '${taskId}' not found: it has ended, or belongs to another controller`);
-  await call.onCheckpoint(inAppTask(taskId, capabilities));
+  await call.listener.onCheckpoint(inAppTask(taskId, capabilities));
   const passOn = async (question: Interaction, over: AbortSignal): Promise<void> => {
     const { id, kind, params, key = id } = question;
     const taken = new AbortController();
@@ -36,14 +36,14 @@ export async function followAppTask(
     }
   };
   const stopWatching = tasks.watch((task) => {
-    if (task.id === taskId) call.onTask(protocolTask(task));
+    if (task.id === taskId) call.listener.onTask(protocolTask(task));
   });
-  call.onTask(protocolTask(begun));
+  call.listener.onTask(protocolTask(begun));
   const unregister = tasks.register(taskId, (question, over) => {
     void passOn(question, over);
     return true;
   });
-  call.onAllAsked?.();
+  call.listener.onAllAsked?.();
   try {
     const task = await tasks.until(taskId, hasEnded, { signal: abortSignalOf(call.signal) });
     if (hasEnded(task)) return outcomeOf(task);

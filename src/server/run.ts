@@ -26,9 +26,9 @@ export async function runTool(
   const mistake = tool.mistake(args);
   if (mistake !== undefined) return { outcome: failed(`the arguments of '${tool.name}' are invalid: ${mistake}`) };
   if (tool.repeatable) {
-    await call.onCheckpoint(runAgain(capabilities));
+    await call.listener.onCheckpoint(runAgain(capabilities));
   }
-  const onRecord = call.onSending?.();
+  const onRecord = call.listener.onSending?.();
   if (onRecord !== undefined) await onRecord;
   const task = new HandledTask(tool, call, sink, capabilities);
   try {
@@ -59,7 +59,7 @@ class HandledTask implements RunningTask {
   }
 
   progress(progress: number, total?: number, message?: string): void {
-    this.#call.onProgress({
+    this.#call.listener.onProgress({
       progress,
       ...(total !== undefined && { total }),
       ...(message !== undefined && { message }),

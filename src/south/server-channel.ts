@@ -1,16 +1,17 @@
 import type { ClientCapabilities, RequestId } from '@modelcontextprotocol/client';
-import type { IncomingQuestion, OutgoingCall } from '../core/ports/connection.ts';
+import type { IncomingQuestion } from '../core/ports/connection.ts';
 import type { Answer } from '../core/interaction/interaction.ts';
 import { unlessAborted, type StopSignal } from '../lib/abort.ts';
 import type { Clock } from '../lib/clock.ts';
 import { messageOf, type Log } from '../lib/log.ts';
 import { CLIENT_CAPABILITIES_KEY, LOG_LEVEL_KEY } from '../lib/protocol.ts';
+import { HEADER_MISMATCH } from '../lib/rpc-error.ts';
 import { ServerFailure } from '../lib/server-failure.ts';
 import { within } from '../lib/timers.ts';
 import { isObject } from '../lib/values.ts';
 import { ServerUnavailable, type Attempt, type CallChannel } from './call/channel.ts';
 import type { RunningCalls } from './call/running-calls.ts';
-import { ConnectionClosed } from './peer/errors.ts';
+import { ConnectionClosed, ErrorResponse } from './peer/errors.ts';
 import type { RequestOptions } from './peer/peer.ts';
 import type { Live, Reconnector } from './reconnector.ts';
 import { listenForTask } from './subscriptions.ts';
@@ -86,14 +87,10 @@ export class ServerChannel implements CallChannel {
     return callMeta(this.#host.capabilities, tasks);
   }
 
-  paramHeaders({ tool, args }: OutgoingCall): Record<string, string> | undefined {
-    const { headers } = this.#toolFacts.known(tool);
-    return headers.length === 0 ? undefined : paramHeaders(headers, args);
-  }
-
-  async rereadTools(): Promise<void> {
-    this.forgetTools();
-    await this.#readTools();
+  /** The options of a call, with the arguments that the tool also expects as headers, if known. */
+  #withHeaders({ name, arguments: args }: Params, options: RequestOptions): RequestOptions {
+    const { headers } = this.#toolFacts.known(String(name));
+    return headers.length === 0 ? options : { ...options, headers: paramHeaders(headers, isObject(args) ? args : {}) };
   }
 
   async taskSupport(tool: string, signal?: StopSignal): Promise<TaskSupport> {
@@ -147,9 +144,24 @@ export class ServerChannel implements CallChannel {
     if (!this.isUp(live) && !options.signal?.aborted) {
       return Promise.reject(new ServerUnavailable('unreachable', 'the connection was replaced'));
     }
-    return this.send(live, method, params, options).catch((error: unknown) =>
-      this.#failed(live, method, error, options.signal),
+    const isModernCall = live.peer.isModern && method === 'tools/call';
+    const sent = isModernCall ? this.#withHeaders(params, options) : options;
+    return this.send(live, method, params, sent).catch((error: unknown) =>
+      isModernCall && isHeaderMismatch(error)
+        ? this.#callAgain(live, params, options)
+        : this.#failed(live, method, error, options.signal),
     );
+  }
+
+  /** A server that rejects a header has not run the tool: reads the tool list for the right headers and resends. */
+  async #callAgain(live: Live, params: Params, options: RequestOptions): Promise<Params> {
+    this.forgetTools();
+    await this.#readTools();
+    try {
+      return await this.send(live, 'tools/call', params, this.#withHeaders(params, options));
+    } catch (error) {
+      return this.#failed(live, 'tools/call', error, options.signal);
+    }
   }
 
   async #failed(live: Live, method: string, error: unknown, signal: StopSignal | undefined): Promise<never> {
@@ -263,14 +275,6 @@ class ServerAttempt implements Attempt {
   async taskSupport(tool: string, signal?: StopSignal): Promise<TaskSupport> {
     return this.#channel.taskSupport(tool, signal);
   }
-
-  paramHeaders(call: OutgoingCall): Record<string, string> | undefined {
-    return this.#live.peer.isModern ? this.#channel.paramHeaders(call) : undefined;
-  }
-
-  async rereadTools(): Promise<void> {
-    await this.#channel.rereadTools();
-  }
 }
 
 const USUAL_META: Record<string, unknown> = { [LOG_LEVEL_KEY]: 'info' };
@@ -280,6 +284,10 @@ function callMeta(capabilities: ClientCapabilities, tasks: 'use' | 'avoid'): Rec
   if (tasks === 'use') return USUAL_META;
   const { extensions: _extensions, ...plain } = capabilities;
   return { [LOG_LEVEL_KEY]: 'info', [CLIENT_CAPABILITIES_KEY]: plain };
+}
+
+function isHeaderMismatch(error: unknown): boolean {
+  return error instanceof ErrorResponse && error.code === HEADER_MISMATCH;
 }
 
 /** Why an error means that the answer will never arrive on this connection. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   LEAVE_RUNNING,
   type Arrival,
+  type CallListener,
   type Connection,
   type ConnectionSink,
   type IncomingQuestion,
@@ -71,7 +72,7 @@ async function untilWithdrawn({ withdrawn }: IncomingQuestion): Promise<never> {
 let calls = 0;
 
 /** A call, and what becomes of it. */
-function outgoing(tool: string, args: Record<string, unknown> = {}, more: Partial<OutgoingCall> = {}) {
+function outgoing(tool: string, args: Record<string, unknown> = {}, more: Partial<CallListener> = {}) {
   const abort = new AbortController();
   const progress: Progress[] = [];
   const tasks: ServerTask[] = [];
@@ -83,10 +84,12 @@ function outgoing(tool: string, args: Record<string, unknown> = {}, more: Partia
     args,
     tasks: 'use',
     signal: abort.signal,
-    onProgress: (each) => progress.push(each),
-    onTask: (task) => tasks.push(task),
-    onCheckpoint: async (checkpoint) => void checkpoints.push(checkpoint),
-    ...more,
+    listener: {
+      onProgress: (each) => void progress.push(each),
+      onTask: (task) => void tasks.push(task),
+      onCheckpoint: async (checkpoint) => void checkpoints.push(checkpoint),
+      ...more,
+    },
   };
   return { call, abort, progress, tasks, checkpoints };
 }

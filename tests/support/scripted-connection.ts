@@ -239,7 +239,7 @@ export class ScriptedConnection implements Connection {
       const failure = signIn === undefined ? 'refused' : 'sign_in';
       return { kind: 'unreachable', reason: messageOf(error), failure, ...(signIn && { signIn }) };
     }
-    const recorded = resumedFrom === undefined ? outgoing.onSending?.() : undefined;
+    const recorded = resumedFrom === undefined ? outgoing.listener.onSending?.() : undefined;
     if (recorded !== undefined) await recorded;
     if (outgoing.signal.aborted) return CANCELLED;
     const call = new ScriptedCall(outgoing, this, resumedFrom);
@@ -311,7 +311,7 @@ export class ScriptedCall {
   }
 
   progress(progress: number, total?: number, message?: string): void {
-    this.outgoing.onProgress({ progress, ...(total !== undefined && { total }), ...(message && { message }) });
+    this.outgoing.listener.onProgress({ progress, ...(total !== undefined && { total }), ...(message && { message }) });
   }
 
   /** The server keeps the call as a task of its own. */
@@ -325,12 +325,12 @@ export class ScriptedCall {
       ...more,
     };
     await this.continuesFrom({ version: 1, task: { taskId: task.taskId } });
-    this.outgoing.onTask(task);
+    this.outgoing.listener.onTask(task);
   }
 
   async continuesFrom(checkpoint: ResumePoint | undefined): Promise<void> {
     this.checkpoint = checkpoint;
-    await this.outgoing.onCheckpoint(checkpoint);
+    await this.outgoing.listener.onCheckpoint(checkpoint);
   }
 }
 

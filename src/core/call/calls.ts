@@ -1,6 +1,5 @@
 import { WEBHOOK_META } from '../../lib/meta.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { Stopper } from '../../lib/abort.ts';
 import { secretId } from '../../lib/ids.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { roughSize } from '../../lib/rough-size.ts';
@@ -42,7 +41,7 @@ import type { PolicyGate } from '../policy/policy-gate.ts';
 import { needsSignIn, type SignInGate } from '../sign-in/sign-in-gate.ts';
 import { readSignInPoint, signInPoint } from '../sign-in/point.ts';
 import type { Unregister } from '../interaction/responders.ts';
-import type { LiveCall } from './live-call.ts';
+import { LiveCall, type CallOwner } from './live-call.ts';
 import { replyFor, taskEnd, withinLimit } from './outcome.ts';
 import { requestFrom } from './stored-request.ts';
 import {
@@ -86,7 +85,7 @@ export interface CallsParts {
  * request, a question that certainly belongs to it, or the departure of the client. In all cases but the first the call
  * continues as a task.
  */
-export class Calls {
+export class Calls implements CallOwner {
   readonly #live: InFlight<string, LiveCall>;
   readonly #progressOf = new LazyMap<string, Set<(progress: Progress) => void>>();
   #closed = false;
@@ -142,32 +141,30 @@ export class Calls {
       const request = given.meta?.[WEBHOOK_META] === undefined ? given : this.#withWebhook(given, given.meta);
       const bytes = this.#takeRoom(request);
       const endCall = this.#beginCall(bytes);
+      let stopTimer = (): void => {};
       let stopListening = (): void => {};
       let unregister: Unregister = () => {};
-      const call: LiveCall = {
-        id: request.id ?? secretId(),
-        request,
-        stop: new Stopper(),
-        startedAt: this.#clock.now(),
-        bytes,
-        answered: false,
-        promote: (because) => this.#promote(call, because),
-        caller,
-        answer: (reply) => {
-          if (call.answered) return;
-          call.answered = true;
-          endCall?.();
-          if (reply.kind !== 'task' && !this.#left) this.#recorder?.callEnded(call, reply);
-          stopTimer();
-          stopListening();
-          // A client that is still connected also answers questions that another of its calls may have asked.
-          unregister({ handOver: reply.kind !== 'cancelled' && !(reply.kind === 'task' && reply.because === 'gone') });
-          resolve(reply);
-        },
+      const onAnswer = (reply: CallReply): void => {
+        endCall?.();
+        if (reply.kind !== 'task' && !this.#left) this.#recorder?.callEnded(call, reply);
+        stopTimer();
+        stopListening();
+        // A client that is still connected also answers questions that another of its calls may have asked.
+        unregister({ handOver: reply.kind !== 'cancelled' && !(reply.kind === 'task' && reply.because === 'gone') });
+        resolve(reply);
       };
+      const startedAt = this.#clock.now();
+      const call = new LiveCall({
+        id: request.id ?? secretId(),
+        owner: this,
+        request,
+        startedAt,
+        bytes,
+        caller,
+        onAnswer,
+      });
       const { timeoutMs } = request;
-      const stopTimer =
-        timeoutMs === Infinity ? (): void => {} : this.#clock.after(timeoutMs, () => this.#promote(call, 'timeout'));
+      if (timeoutMs !== Infinity) stopTimer = this.#clock.after(timeoutMs, () => call.promote('timeout'));
       this.#live.add(call.id, call);
       this.#recorder?.callBegan(call);
       this.#interactions.serverUsed(request.server);
@@ -175,12 +172,12 @@ export class Calls {
       const { server, tool, args } = request;
       this.#log.debug('tool_execution_start', { server, tool, hasArgs: Object.keys(args).length > 0 });
       stopListening = caller.onLeaving((leaving, words) => {
-        if (leaving === 'gone') this.#promote(call, 'gone');
+        if (leaving === 'gone') call.promote('gone');
         else this.#cancelRequest(call, cancelledByClient(words));
       });
-      if (request.asTask) this.#promote(call, 'asked');
+      if (request.asTask) call.promote('asked');
       // Last, because it may send the call immediately: a task must be stored before, and a cancelled call must not be sent.
-      void this.#run(call, connection, (outgoing) => this.#start(call, connection, outgoing));
+      void this.#run(call, connection);
     });
   }
 
@@ -287,8 +284,9 @@ export class Calls {
       lost(`gateway restarted: ${messageOf(error)}`);
       return;
     }
-    const call: LiveCall = {
+    const call = new LiveCall({
       id: secretId(),
+      owner: this,
       request: {
         server,
         tool,
@@ -297,19 +295,15 @@ export class Calls {
         ...(trace !== undefined && { meta: { traceparent: trace } }),
         ...more,
       },
-      stop: new Stopper(),
       startedAt: this.#clock.now(),
       bytes: 0,
-      taskId,
-      ...(recorded && { recorded }),
-      checkpoint,
-      approved,
-      sent: !waits,
-      answered: true,
-      answer: () => {},
-      promote: () => {},
       caller: { onProgress: () => {} },
-    };
+    });
+    call.taskId = taskId;
+    call.recorded = recorded;
+    call.checkpoint = checkpoint;
+    call.approved = approved;
+    call.sent = !waits;
     this.#live.add(call.id, call);
     this.#interactions.serverUsed(server);
     void this.#run(call, connection, (outgoing) => {
@@ -394,7 +388,7 @@ export class Calls {
       if (call.taskId === undefined) continue;
       if (by === 'client') this.#tasks.apply(call.taskId, { type: 'cancel', reason });
       else {
-        const message = `${reason}: ${whatIsLost(call.sent === true)}`;
+        const message = `${reason}: ${whatIsLost(call.sent)}`;
         this.#tasks.apply(call.taskId, { type: 'fail', error: { code: -32000, message } });
       }
     }
@@ -423,7 +417,7 @@ export class Calls {
   /** Promotes calls that another gateway can continue as tasks, if their clients support tasks. */
   promoteKept(): void {
     for (const call of this.#live.values()) {
-      if (call.checkpoint !== undefined && call.request.timeoutMs !== Infinity) this.#promote(call, 'timeout');
+      if (call.checkpoint !== undefined && call.request.timeoutMs !== Infinity) call.promote('timeout');
     }
   }
 
@@ -479,15 +473,16 @@ export class Calls {
     };
   }
 
+  /** `resume`: continues a call from before a restart instead of sending it. */
   async #run(
     call: LiveCall,
     connection: Connection,
-    start: (call: OutgoingCall) => Promise<CallOutcome>,
+    resume?: (call: OutgoingCall) => Promise<CallOutcome>,
   ): Promise<void> {
     let outcome: CallOutcome;
     try {
       const outgoing = this.#outgoing(call);
-      outcome = await start(outgoing);
+      outcome = await (resume === undefined ? this.#start(call, connection, outgoing) : resume(outgoing));
       if (this.#signIns !== undefined && needsSignIn(outcome)) {
         outcome = await this.#afterSignIn(call, connection, outgoing, [this.#signIns, outcome]);
       }
@@ -530,13 +525,7 @@ export class Calls {
       tasks,
       taskTtlMs: this.#remoteTtlMs,
       signal: call.stop,
-      onProgress: (progress) => this.#progressed(call, progress),
-      onTask: (task) => this.#taskChanged(call, task),
-      onSending: () => this.#sending(call),
-      onCheckpoint: (checkpoint) => this.#checkpoint(call, checkpoint),
-      onAllAsked: () => {
-        if (call.taskId !== undefined) this.#interactions.allAsked(call.taskId);
-      },
+      listener: call,
     };
     if (meta !== undefined) outgoing.meta = meta;
     if (more !== undefined) outgoing.more = more;
@@ -550,8 +539,8 @@ export class Calls {
     call.answer({ kind: 'cancelled' });
   }
 
-  #promote(call: LiveCall, because: Because): void {
-    if (call.answered) return;
+  /** The request of the call waits no longer: the call becomes a task. */
+  promote(call: LiveCall, because: Because): void {
     const { server, tool, args, program, ttlMs, exposed, meta, webhook } = call.request;
     const trace = traceparentIn(meta);
     // From now on they count towards the task.
@@ -586,7 +575,7 @@ export class Calls {
     this.#tasks.apply(taskId, taskEnd(outcome));
   }
 
-  #progressed(call: LiveCall, progress: Progress): void {
+  progressed(call: LiveCall, progress: Progress): void {
     this.#recorder?.callProgressed(call, progress);
     if (call.taskId === undefined) {
       call.caller.onProgress(progress);
@@ -598,16 +587,17 @@ export class Calls {
   }
 
   /** The server reports a change of its task. */
-  #taskChanged(call: LiveCall, { statusMessage }: ServerTask): void {
-    if (call.caller.takesTask) this.#promote(call, 'server');
+  taskChanged(call: LiveCall, { statusMessage }: ServerTask): void {
+    if (call.caller.takesTask) call.promote('server');
     call.native = true;
     if (call.taskId !== undefined) this.#tasks.apply(call.taskId, { type: 'native' });
     if (statusMessage === undefined || statusMessage === call.statusMessage) return;
     call.statusMessage = statusMessage;
-    this.#progressed(call, { progress: 0, message: statusMessage });
+    this.progressed(call, { progress: 0, message: statusMessage });
   }
 
-  #sending(call: LiveCall): Promise<void> | undefined {
+  /** The call is about to be sent; it waits for the returned promise, if any. */
+  sending(call: LiveCall): Promise<void> | undefined {
     call.sent = true;
     call.checkpoint = afterSending(call.checkpoint);
     call.approval?.use();
@@ -615,12 +605,18 @@ export class Calls {
     return this.#record(call.taskId, { type: 'sent' }, { required: call.approval !== undefined });
   }
 
-  async #checkpoint(call: LiveCall, checkpoint: ResumePoint | undefined): Promise<void> {
+  /** Resolves once the checkpoint is stored. */
+  async checkpointChanged(call: LiveCall, checkpoint: ResumePoint | undefined): Promise<void> {
     // Only a call that waited for answers loses its checkpoint: it is resent with them.
     call.sendsAnswers = checkpoint === undefined;
     call.checkpoint = checkpoint;
     // A call that is not a task yet matters only to its client, which waits for it.
     if (call.taskId !== undefined) await this.#record(call.taskId, { type: 'checkpoint', checkpoint });
+  }
+
+  /** All current questions of the call have been presented again. */
+  allAsked({ taskId }: LiveCall): void {
+    if (taskId !== undefined) this.#interactions.allAsked(taskId);
   }
 
   /** With `required`, rejects if it cannot be stored. */
@@ -675,7 +671,7 @@ export class Calls {
 
 /** Whether another gateway can continue the call. */
 function canGoOn({ taskId, checkpoint, sendsAnswers }: LiveCall): boolean {
-  return taskId !== undefined && (checkpoint !== undefined || sendsAnswers === true);
+  return taskId !== undefined && (checkpoint !== undefined || sendsAnswers);
 }
 
 /** The error that a server without the tool would return. */

@@ -396,7 +396,7 @@ test('K-2: a gateway that has lost a session does not fail its calls, which woul
   await other.gateway.restore(session.id, 'local');
   // Before it has learned of that from the store.
   let outcome = 'none';
-  call.outgoing.onCheckpoint({ version: 1 }).then(
+  call.outgoing.listener.onCheckpoint({ version: 1 }).then(
     () => (outcome = 'stored'),
     () => (outcome = 'failed'),
   );

@@ -95,7 +95,7 @@ export class ClientActivity {
       ...(call.taskId !== undefined && { taskId: call.taskId }),
       effect: (interaction && call.caller.effectOf?.(interaction)) ?? 'promote',
       waiting: !call.answered,
-      detached: call.native === true || call.checkpoint !== undefined,
+      detached: call.native || call.checkpoint !== undefined,
       asking: interactions.open().some(({ id, link }) => id !== interaction?.id && requestOf(link)?.callId === call.id),
       abandoned: call.taskId !== undefined && tasks.find(call.taskId)?.abandoned === true,
     });

@@ -141,6 +141,19 @@ export interface ServerTask {
 /** Abort reason: stop following the call, but leave its task on the server running. */
 export const LEAVE_RUNNING = Symbol('leave running');
 
+/** What a connection reports of a call. */
+export interface CallListener {
+  onProgress(progress: Progress): void;
+  /** Called when the server runs the call as this task, and again whenever the task changes. */
+  onTask(task: ServerTask): void;
+  /** Called before the call is first sent; the call waits for the returned promise, if any. */
+  onSending?(): Promise<void> | undefined;
+  /** Where the call continues from now on; `undefined` if it depends on its connection again. Resolves once stored. */
+  onCheckpoint(checkpoint: ResumePoint | undefined): Promise<void>;
+  /** All current questions have been presented again: questions left from before a restart are obsolete. */
+  onAllAsked?(): void;
+}
+
 export interface OutgoingCall {
   id: string;
   tool: string;
@@ -157,15 +170,7 @@ export interface OutgoingCall {
   taskTtlMs?: number;
   /** Aborted to stop the work on the server, unless for the reason `LEAVE_RUNNING`. */
   signal: StopSignal;
-  onProgress: (progress: Progress) => void;
-  /** Called when the server runs the call as this task, and again whenever the task changes. */
-  onTask: (task: ServerTask) => void;
-  /** Called before the call is first sent; the call waits for the returned promise, if any. */
-  onSending?: () => Promise<void> | undefined;
-  /** Where the call continues from now on; `undefined` if it depends on its connection again. Resolves once stored. */
-  onCheckpoint: (checkpoint: ResumePoint | undefined) => Promise<void>;
-  /** All current questions have been presented again: questions left from before a restart are obsolete. */
-  onAllAsked?: () => void;
+  listener: CallListener;
 }
 
 /** A request that is relayed unchanged, as is its result. */

@@ -36,8 +36,8 @@ export class Presence {
     this.lastActiveAt = this.#parts.clock.now();
   }
 
-  /** Counts a request of the client as open until the returned function is called. Throws beyond the limit. */
-  beginRequest(): () => void {
+  /** Counts a request of the client as open until `endRequest`. Throws beyond the limit. */
+  beginRequest(): void {
     const { requests, requestsPerSession, assertOpen } = this.#parts;
     assertOpen();
     if (this.#requests >= requestsPerSession) {
@@ -49,15 +49,14 @@ export class Presence {
     requests.assertRoom();
     this.#requests += 1;
     requests.take();
-    const release = this.hold();
-    let open = true;
-    return () => {
-      if (!open) return;
-      open = false;
-      this.#requests -= 1;
-      requests.release();
-      release();
-    };
+    this.#holds += 1;
+  }
+
+  /** Must be called once for each request. */
+  endRequest(): void {
+    this.#requests -= 1;
+    this.#parts.requests.release();
+    this.#release();
   }
 
   /** Keeps the session from ending as idle until the returned function is called. */
@@ -67,9 +66,13 @@ export class Presence {
     return () => {
       if (!held) return;
       held = false;
-      this.#holds -= 1;
-      this.touch();
+      this.#release();
     };
+  }
+
+  #release(): void {
+    this.#holds -= 1;
+    this.touch();
   }
 
   /** Whether the client has a request or a stream open. */

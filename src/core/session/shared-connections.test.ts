@@ -91,9 +91,7 @@ function outgoing(): OutgoingCall & { abort: AbortController } {
     args: {},
     tasks: 'use',
     signal: abort.signal,
-    onProgress: () => {},
-    onTask: () => {},
-    onCheckpoint: async () => {},
+    listener: { onProgress: () => {}, onTask: () => {}, onCheckpoint: async () => {} },
     abort,
   };
 }

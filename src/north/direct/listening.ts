@@ -35,8 +35,8 @@ export async function openSubscription(parts: ListeningParts, { notifications: w
   const filter = isObject(wanted) ? wanted : {};
   const taskIds = texts(filter['taskIds']);
   if (taskIds.length > 0) requireTasks(client);
-  const endRequest = session.presence.beginRequest();
-  const undo: (() => void)[] = [endRequest];
+  session.presence.beginRequest();
+  const undo: (() => void)[] = [() => session.presence.endRequest()];
   const stop = (): void => {
     for (const each of undo.splice(0)) each();
   };

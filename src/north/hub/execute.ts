@@ -1,5 +1,8 @@
-import type { Caller, CallRequest } from '../../core/call/request.ts';
-import type { OpenInteraction } from '../../core/interaction/interaction.ts';
+import type { Caller, CallReply, CallRequest, LeavingListener } from '../../core/call/request.ts';
+import type { QuestionEffect } from '../../core/interaction/attribution.ts';
+import type { Interaction, OpenInteraction } from '../../core/interaction/interaction.ts';
+import type { Responder } from '../../core/interaction/responders.ts';
+import type { Progress } from '../../core/ports/connection.ts';
 import { hasEnded } from '../../core/task/task.ts';
 import { askClient } from '../asking/ask-client.ts';
 import { canBeAsked } from '../asking/asking.ts';
@@ -11,31 +14,60 @@ import { leaveOut } from './reply.ts';
 import type { AskingByRequest, ToolContext, ToolReply } from './tool.ts';
 
 /** Makes a call. While its request is open, a client that accepts requests is asked the questions of the call. */
-export async function execute(context: ToolContext, asking: AskingByRequest, request: CallRequest): Promise<ToolReply> {
-  const { session, exchange, onProgress } = context;
-  const asked = new Set<unknown>();
-  const { capabilities } = asking;
-  const caller: Caller = {
-    onLeaving: (listener) => exchange.onLeaving(listener),
-    onProgress,
-    effectOf: (question) => (canBeAsked(capabilities, question) ? 'ask' : 'promote'),
-    responder: (question, over) => {
-      if (!canBeAsked(capabilities, question)) return false;
-      asked.add(question.id);
-      ask(context, asking, question, over);
-      return true;
-    },
-  };
+export function execute(context: ToolContext, asking: AskingByRequest, request: CallRequest): Promise<ToolReply> {
+  const { session } = context;
+  const caller = new AskedCaller(context, asking);
   const startedAt = session.clock.now();
-  const reply = await session.calls.execute(session.connection(request.server), request, caller);
-  if (asked.size > 0) {
-    const isOver = (id: unknown): boolean => session.interactions.find(String(id)) === undefined;
-    leaveOut(context, ({ data: { requestId } }) => asked.has(requestId) && isOver(requestId));
+  return session.calls
+    .execute(session.connection(request.server), request, caller)
+    .then((reply) => caller.toolReply(request, reply, startedAt));
+}
+
+/** A client that makes a call, and is asked its questions. */
+class AskedCaller implements Caller {
+  readonly #context: ToolContext;
+  readonly #asking: AskingByRequest;
+  /** The questions that it was asked. */
+  #asked: Set<unknown> | undefined;
+
+  constructor(context: ToolContext, asking: AskingByRequest) {
+    this.#context = context;
+    this.#asking = asking;
   }
-  if (reply.kind === 'task' && reply.because === 'gone' && exchange.resumable) {
-    return whileAway(context, request, reply.task.id, startedAt + request.timeoutMs);
+
+  onLeaving(listener: LeavingListener): () => void {
+    return this.#context.exchange.onLeaving(listener);
   }
-  return callReply(context, request, reply);
+
+  onProgress(progress: Progress): void {
+    this.#context.onProgress(progress);
+  }
+
+  effectOf(question: Interaction): QuestionEffect {
+    return canBeAsked(this.#asking.capabilities, question) ? 'ask' : 'promote';
+  }
+
+  readonly responder: Responder = (question, over) => {
+    if (!canBeAsked(this.#asking.capabilities, question)) return false;
+    this.#asked ??= new Set();
+    this.#asked.add(question.id);
+    ask(this.#context, this.#asking, question, over);
+    return true;
+  };
+
+  toolReply(request: CallRequest, reply: CallReply, startedAt: number): Promise<ToolReply> | ToolReply {
+    const context = this.#context;
+    const { session, exchange } = context;
+    const asked = this.#asked;
+    if (asked !== undefined) {
+      const isOver = (id: unknown): boolean => session.interactions.find(String(id)) === undefined;
+      leaveOut(context, ({ data: { requestId } }) => asked.has(requestId) && isOver(requestId));
+    }
+    if (reply.kind === 'task' && reply.because === 'gone' && exchange.resumable) {
+      return whileAway(context, request, reply.task.id, startedAt + request.timeoutMs);
+    }
+    return callReply(context, request, reply);
+  }
 }
 
 /**

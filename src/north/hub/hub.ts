@@ -5,7 +5,7 @@ import type { TokenFacts } from '../../core/ports/identity.ts';
 import type { ServerConfig } from '../../core/ports/server-config.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { CoreSettings } from '../../core/settings.ts';
-import { withinLimits } from '../carrier.ts';
+import { beginWithinLimits } from '../carrier.ts';
 import { passOn, type Reply } from '../commit-gate.ts';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '../../lib/rpc-error.ts';
 import { metaOf, WEBHOOK_META } from '../../lib/meta.ts';
@@ -116,9 +116,15 @@ export class Hub {
     work: () => Promise<ToolReply>,
     showsServers = false,
   ): Promise<Reply> {
+    const { session } = context;
     let reply: ToolReply;
+    let counted = false;
     try {
-      reply = await (context.isCounted ? work() : withinLimits(context.session, given, work));
+      if (!context.isCounted) {
+        beginWithinLimits(session, given);
+        counted = true;
+      }
+      reply = await work();
     } catch (error) {
       reply =
         error instanceof OwnedElsewhere
@@ -126,6 +132,8 @@ export class Hub {
               this.#failed(tool, given, context, failure),
             )
           : this.#failed(tool, given, context, error);
+    } finally {
+      if (counted) session.presence.endRequest();
     }
     return buildReply(context, reply, showsServers ? serversShown(reply, given) : undefined);
   }

@@ -5,7 +5,7 @@ import { executeInRounds } from './execute-mrtr.ts';
 import type { ToolContext, ToolReply } from './tool.ts';
 
 /** Makes a call for a client of the hub, which may become a task. */
-export async function makeCall(context: ToolContext, request: CallRequest): Promise<ToolReply> {
+export function makeCall(context: ToolContext, request: CallRequest): Promise<ToolReply> {
   const { asking } = context;
   return asking.by === 'round' ? executeInRounds(context, asking, request) : execute(context, asking, request);
 }

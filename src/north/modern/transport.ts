@@ -5,11 +5,16 @@ import type { Exchange } from '../exchange.ts';
 import { beginStream, frame, onceHandedOver, respondError, respondJson, writeEvent } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 import { messageText } from '../kept-results.ts';
-import { METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
+import { HEADER_MISMATCH, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
 import { type OutgoingMessage, type RequestId } from '../message.ts';
 
 /** The HTTP status that the specification assigns to errors. */
-const STATUS: Record<number, number> = { [METHOD_NOT_FOUND]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
+const STATUS: Record<number, number> = {
+  [METHOD_NOT_FOUND]: 404,
+  [HEADER_MISMATCH]: 400,
+  [-32021]: 400,
+  [-32022]: 400,
+};
 
 export function statusOf(code: number, otherwise: number): number {
   return STATUS[code] ?? otherwise;

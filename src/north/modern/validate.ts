@@ -3,7 +3,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isText } from '../../lib/exact-json.ts';
 import { MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
-import { INVALID_PARAMS, INVALID_REQUEST, UNSUPPORTED_VERSION, type RpcFailure } from '../../lib/rpc-error.ts';
+import {
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  UNSUPPORTED_VERSION,
+  type RpcFailure,
+  HEADER_MISMATCH,
+} from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { metaMistake, type ClientInfoMistake } from '../client-info.ts';
 import {
@@ -27,8 +33,6 @@ export type Verdict =
   /** A notification of the older protocol, which gets no error. */
   | { kind: 'ignored' }
   | { kind: 'rejected'; rejection: Rejection };
-
-const HEADER_MISMATCH = -32020;
 
 /** The parameter that the header `Mcp-Name` repeats. */
 const NAMED_BY: ReadonlyMap<string, string> = new Map([

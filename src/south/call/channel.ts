@@ -1,5 +1,5 @@
 import type { RequestId } from '@modelcontextprotocol/client';
-import type { CallOutcome, IncomingQuestion, OutgoingCall } from '../../core/ports/connection.ts';
+import type { CallOutcome, IncomingQuestion } from '../../core/ports/connection.ts';
 import type { Answer } from '../../core/interaction/interaction.ts';
 import type { StopSignal } from '../../lib/abort.ts';
 import { backoffDelay, type BackoffSettings } from '../../lib/backoff.ts';
@@ -26,10 +26,6 @@ export interface Attempt {
   callMeta(tasks: 'use' | 'avoid'): Record<string, unknown> | undefined;
   /** Whether this tool may, must or must not be asked to run as a task. */
   taskSupport(tool: string, signal?: StopSignal): Promise<'forbidden' | 'optional' | 'required'>;
-  /** The arguments that the tool also expects as headers, if known. */
-  paramHeaders(call: OutgoingCall): Record<string, string> | undefined;
-  /** Reads the tool list again, which determines `paramHeaders`. */
-  rereadTools(): Promise<void>;
 }
 
 /** A call's access to its server. It outlives connections: the next attempt or request replaces a lost one. */

@@ -34,7 +34,7 @@ export class CoreTask implements TaskKind {
     if (this.#sessionId === undefined) return;
     this.#asked = new AskedRequests(channel, live, this.#sessionId, () => {
       // If it cannot be stored, the next reply to the client reports it.
-      live.call.onCheckpoint(inTask(this.checkpoint)).catch(() => {});
+      live.call.listener.onCheckpoint(inTask(this.checkpoint)).catch(() => {});
     });
     this.#asked.restore(from);
   }

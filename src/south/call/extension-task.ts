@@ -95,7 +95,7 @@ export class ExtensionTask implements TaskKind {
       if (before === undefined) this.#ask(key, request);
       else this.#recheck(key, request, before);
     }
-    this.#live.call.onAllAsked?.();
+    this.#live.call.listener.onAllAsked?.();
   }
 
   /** A key identifies one question for the lifetime of the task; an acknowledged answer may take effect with a delay. */

@@ -58,9 +58,11 @@ function setUp(offered: TaskOffer | 'none' = OFFER) {
     args: {},
     tasks: 'use',
     signal: abort.signal,
-    onProgress: () => {},
-    onTask: ({ status }) => told.push(status),
-    onCheckpoint: async (checkpoint) => void checkpoints.push(checkpoint),
+    listener: {
+      onProgress: () => {},
+      onTask: ({ status }) => void told.push(status),
+      onCheckpoint: async (checkpoint) => void checkpoints.push(checkpoint),
+    },
   });
   const follow = (first?: Json) => followServerTask(channel, live, { taskId: 't' }, first);
   const says = (next: typeof answer): void => {

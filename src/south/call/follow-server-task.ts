@@ -44,7 +44,7 @@ export async function followServerTask(
     const offer = await retryThroughDisconnects(channel, call.signal, async () => (await channel.attempt()).offer);
     if (offer === undefined) throw new ProtocolViolation('the server does not support tasks');
     kind = offer.generation === 'core' ? new CoreTask(channel, live, from) : new ExtensionTask(channel, live, taskId);
-    await call.onCheckpoint(inTask(kind.checkpoint));
+    await call.listener.onCheckpoint(inTask(kind.checkpoint));
     // The response that creates a task of the extension has its status, but neither a result nor a question.
     const tells = offer.generation === 'core' || firstRaw?.['status'] === 'working';
     let raw = tells && !live.early?.has(taskId) ? firstRaw : undefined;
@@ -60,7 +60,7 @@ export async function followServerTask(
       if (task.taskId !== taskId)
         throw new ProtocolViolation(`the server answered a request for the task '${taskId}' with '${task.taskId}'`);
       const state = JSON.stringify(task);
-      if (state !== told) call.onTask(task);
+      if (state !== told) call.listener.onTask(task);
       if (!serverTaskEnded(task)) channel.listenForTask(taskId, over.signal);
       told = state;
       const outcome = await kind.act(task, raw);
@@ -113,10 +113,10 @@ async function cancel(channel: CallChannel, taskId: string): Promise<void> {
 
 /** Reports the final status of a task whose outcome is already known. */
 async function tellEnd(channel: CallChannel, call: OutgoingCall, taskId: string): Promise<void> {
-  const { signal, onTask } = call;
+  const { signal, listener } = call;
   try {
     const raw = await channel.request('tasks/get', { taskId }, { signal, timeoutMs: channel.pollTimeoutMs });
-    onTask(readServerTask(raw, 'tasks/get'));
+    listener.onTask(readServerTask(raw, 'tasks/get'));
   } catch {
     // Some servers forget a task once its result was fetched; the outcome is still valid.
   }

@@ -23,8 +23,6 @@ function lineTo(peer: Peer): CallChannel {
       request: async (method, params, options) => peer.request(method, params, options),
       callMeta: () => ({}),
       taskSupport: async () => 'forbidden',
-      paramHeaders: () => ({}),
-      rereadTools: async () => {},
     }),
     question: async () => Promise.reject(new Error('nobody was asked anything')),
     listenForTask: () => {},
@@ -44,9 +42,7 @@ function callOf(ms: number, signal: AbortSignal): OutgoingCall {
     args: { ms },
     tasks: 'use',
     signal,
-    onProgress: () => {},
-    onTask: () => {},
-    onCheckpoint: async () => {},
+    listener: { onProgress: () => {}, onTask: () => {}, onCheckpoint: async () => {} },
   };
 }
 

@@ -13,7 +13,6 @@ import { betweenRounds, type CallResumePoint, type InputRequired } from './resum
 type Reply = Record<string, unknown>;
 
 const STOPPED = 'the gateway was stopped before the server answered';
-const HEADER_MISMATCH = -32020;
 /** How long a server has to name the task of a call that is already unwanted, so that the task can be cancelled. */
 const CREATION_GRACE_MS = 2000;
 /** The same if the server may also answer without a task; such a call is stopped only after this time. */
@@ -64,11 +63,17 @@ function sendFirst(channel: CallChannel, live: RunningCall): Promise<Reply> {
 function sendOn({ attempt, asTask }: FirstAttempt, channel: CallChannel, live: RunningCall): Promise<Reply> {
   const { call } = live;
   live.native = asTask;
+  const onRecord = call.listener.onSending?.();
+  return onRecord === undefined
+    ? sendPrepared(attempt, channel, live)
+    : onRecord.then(() => sendPrepared(attempt, channel, live));
+}
+
+function sendPrepared(attempt: Attempt, channel: CallChannel, live: RunningCall): Promise<Reply> {
   const params = paramsOf(attempt, live);
-  const send = (): Promise<Reply> =>
-    asTask ? sendAsTask(attempt, channel, call, params) : sendWithHeaders(attempt, call, params, 'first');
-  const onRecord = call.onSending?.();
-  return onRecord === undefined ? send() : onRecord.then(send);
+  return live.native
+    ? sendAsTask(attempt, channel, live.call, params)
+    : sendWithGrace(attempt, live.call, params, 'first');
 }
 
 function sendAsTask(
@@ -111,7 +116,7 @@ async function answersTo(
   const checkpoint = betweenRounds({ resultType: 'input_required', inputRequests, requestState });
   live.away = true;
   try {
-    await live.call.onCheckpoint(checkpoint);
+    await live.call.listener.onCheckpoint(checkpoint);
     return { ...(await answerRound(round, live.call, channel)), checkpoint };
   } finally {
     live.away = false;
@@ -126,13 +131,13 @@ async function sendOnce(
   checkpoint: CallResumePoint,
 ): Promise<Reply> {
   call.signal.throwIfAborted();
-  await call.onCheckpoint(undefined);
+  await call.listener.onCheckpoint(undefined);
   try {
     if (call.signal.aborted) throw new ServerUnavailable('unreachable', STOPPED);
-    return await sendWithHeaders(attempt, call, params, 'answers');
+    return await sendWithGrace(attempt, call, params, 'answers');
   } catch (error) {
     const unsent = error instanceof ServerUnavailable && error.kind === 'unreachable';
-    if (unsent || signInIn(error) !== undefined) await call.onCheckpoint(checkpoint);
+    if (unsent || signInIn(error) !== undefined) await call.listener.onCheckpoint(checkpoint);
     throw error;
   }
 }
@@ -191,20 +196,6 @@ function paramsOf(attempt: Attempt, { call, native: asTask }: RunningCall): Reco
   return params;
 }
 
-/** A server that rejects a header has not run the tool: reads the tool list for the right headers and resends. */
-function sendWithHeaders(
-  attempt: Attempt,
-  call: OutgoingCall,
-  params: Record<string, unknown>,
-  what: 'first' | 'answers',
-): Promise<Reply> {
-  return sendWithGrace(attempt, call, params, what).catch(async (error: unknown) => {
-    if (!(error instanceof ErrorResponse) || error.code !== HEADER_MISMATCH) throw error;
-    await attempt.rereadTools();
-    return sendWithGrace(attempt, call, params, what);
-  });
-}
-
 /** If the server may answer with a task, or is being sent answers, an aborted call waits briefly for the response. */
 function sendWithGrace(
   attempt: Attempt,
@@ -212,16 +203,18 @@ function sendWithGrace(
   params: Record<string, unknown>,
   what: 'first' | 'answers',
 ): Promise<Reply> {
-  const headers = attempt.paramHeaders(call);
-  const request = (signal: StopSignal): Promise<Reply> =>
-    attempt.request('tools/call', params, { callId: call.id, signal, headers, mayAsk: true });
+  const { id: callId, signal: wanted } = call;
   const mayBeTask = attempt.offer?.generation === 'extension';
-  if (!mayBeTask && what === 'first') return request(call.signal);
+  if (!mayBeTask && what === 'first') {
+    return attempt.request('tools/call', params, { callId, signal: wanted, mayAsk: true });
+  }
   const graceMs = (): number => {
-    if (what === 'answers' && call.signal.reason === LEAVE_RUNNING) return ANSWERS_GRACE_MS;
+    if (what === 'answers' && wanted.reason === LEAVE_RUNNING) return ANSWERS_GRACE_MS;
     return mayBeTask ? POSSIBLE_GRACE_MS : 0;
   };
-  return withGrace(attempt.clock, call.signal, graceMs, request);
+  return withGrace(attempt.clock, wanted, graceMs, (signal) =>
+    attempt.request('tools/call', params, { callId, signal, mayAsk: true }),
+  );
 }
 
 /**

@@ -158,9 +158,10 @@ export class RunningCalls {
   /** Passes a report to its call or request, found by token or task; false if there is none. */
   progressed(token: unknown, taskId: string | undefined, report: Progress): boolean {
     const live = this.#calls.get(String(token)) ?? (taskId === undefined ? undefined : this.#ofTask(taskId));
-    const tell = live?.call.onProgress ?? this.#others.get(String(token))?.onProgress;
-    tell?.(report);
-    return tell !== undefined;
+    const listener = live?.call.listener ?? this.#others.get(String(token));
+    if (listener?.onProgress === undefined) return false;
+    listener.onProgress(report);
+    return true;
   }
 
   /** The server reports a change of a task. */

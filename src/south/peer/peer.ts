@@ -6,7 +6,7 @@ import type {
   JSONRPCResponse,
   RequestId,
 } from '@modelcontextprotocol/client';
-import { whenAborted, type StopSignal } from '../../lib/abort.ts';
+import type { StopSignal } from '../../lib/abort.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { LazyMap } from '../../lib/lazy-collections.ts';
@@ -58,7 +58,8 @@ interface Pending {
   reject: (error: unknown) => void;
   mayAsk: boolean;
   stopTimer: (() => void) | undefined;
-  forgetSignal: (() => void) | undefined;
+  signal: StopSignal | undefined;
+  onAbort: (() => void) | undefined;
 }
 
 /**
@@ -152,12 +153,13 @@ export class Peer {
       if (transport === undefined) throw new ConnectionClosed();
       const { signal, timeoutMs, mayAsk = false } = options;
       signal?.throwIfAborted();
-      const pending: Pending = { method, resolve, reject, mayAsk, stopTimer: undefined, forgetSignal: undefined };
+      const onAbort = signal && ((): void => this.#cancel(id, signal.reason));
+      const pending: Pending = { method, resolve, reject, mayAsk, stopTimer: undefined, signal, onAbort };
       this.#pending.add(id, pending);
       if (timeoutMs !== undefined) {
         pending.stopTimer = this.#clock.after(timeoutMs, () => this.#cancel(id, new RequestTimeout(timeoutMs)));
       }
-      if (signal) pending.forgetSignal = whenAborted(signal, () => this.#cancel(id, signal.reason));
+      if (onAbort) signal?.addEventListener('abort', onAbort, { once: true });
       const sent = this.#enveloped(params);
       const message: JSONRPCRequest =
         sent === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params: sent };
@@ -194,7 +196,7 @@ export class Peer {
     const pending = this.#pending.take(id);
     if (pending === undefined) return undefined;
     pending.stopTimer?.();
-    pending.forgetSignal?.();
+    if (pending.onAbort) pending.signal?.removeEventListener('abort', pending.onAbort);
     return pending;
   }
 

@@ -16,15 +16,23 @@ const MAX_RETRIES = 2;
 export function sendAuthorized(account: ConnectionAccount, send: Send, retries = 0): Promise<HttpAnswer> {
   const current = account.tokens.current();
   const sendWith = (token: string | undefined): Promise<HttpAnswer> =>
-    send(token).then((answer) => {
-      const challenge = challengeIn(answer);
-      if (challenge === undefined || retries === MAX_RETRIES) return answer;
-      return refused(account, send, retries, { token, challenge, answer });
-    });
+    send(token).then((answer) => sendAgain(account, send, { token, answer }, retries) ?? answer);
   return current instanceof Promise ? current.then(sendWith) : sendWith(current);
 }
 
-type Send = (token: string | undefined) => Promise<HttpAnswer>;
+export type Send = (token: string | undefined) => Promise<HttpAnswer>;
+
+/** Sends a request again that was refused with this token. `undefined` if the answer is not a refusal, or another token would not help. */
+export function sendAgain(
+  account: ConnectionAccount,
+  send: Send,
+  { token, answer }: Omit<Refused, 'challenge'>,
+  retries = 0,
+): Promise<HttpAnswer> | undefined {
+  const challenge = challengeIn(answer);
+  if (challenge === undefined || retries === MAX_RETRIES) return undefined;
+  return refused(account, send, retries, { token, challenge, answer });
+}
 
 interface Refused {
   token: string | undefined;

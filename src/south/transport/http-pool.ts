@@ -30,8 +30,7 @@ export class HttpPool {
 
   /** Sends one request. A same-origin redirect that keeps the method is followed once. */
   request(request: HttpRequest): HttpExchange {
-    const onEnd = (wasOpen: boolean): void => this.#ended(exchange, wasOpen);
-    const exchange = new HttpExchange(request, this.#connections, this.#clock, onEnd);
+    const exchange = new HttpExchange(request, this.#connections, this.#clock, this);
     this.#exchanges.add(exchange, exchange);
     if (this.#open < this.#limit) this.#start(exchange);
     else this.#waiting.push(exchange);
@@ -59,7 +58,8 @@ export class HttpPool {
     exchange.start();
   }
 
-  #ended(exchange: HttpExchange, wasOpen: boolean): void {
+  /** An exchange has ended; `wasOpen`: it had been started. */
+  ended(exchange: HttpExchange, wasOpen: boolean): void {
     this.#exchanges.delete(exchange);
     if (!wasOpen) {
       this.#waiting = this.#waiting.filter((each) => each !== exchange);
@@ -124,13 +124,13 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
   #connection: HttpConnection | undefined;
   /** The controller of the request, once it is written. */
   #controller: Dispatcher.DispatchController | undefined;
-  readonly #onEnd: (wasOpen: boolean) => void;
+  readonly #pool: Pick<HttpPool, 'ended'>;
 
-  constructor(request: HttpRequest, connections: HttpConnections, clock: Clock, onEnd: (wasOpen: boolean) => void) {
+  constructor(request: HttpRequest, connections: HttpConnections, clock: Clock, pool: Pick<HttpPool, 'ended'>) {
     this.#request = request;
     this.#connections = connections;
     this.#clock = clock;
-    this.#onEnd = onEnd;
+    this.#pool = pool;
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -290,7 +290,7 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
     const connection = this.#connection;
     if (connection && error) connection.destroy();
     else if (connection) this.#connections.giveBack(connection);
-    this.#onEnd(connection !== undefined);
+    this.#pool.ended(this, connection !== undefined);
     if (error) this.#reject(error);
     this.#reader?.onClose(error);
   }

@@ -17,7 +17,7 @@ import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
 import { LARGE_TEXT, parseInTurns } from '../../lib/json-in-turns.ts';
 import { isObject } from '../../lib/values.ts';
 import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
-import { bearer, sendAuthorized } from './account.ts';
+import { bearer, sendAgain, sendAuthorized, type Send } from './account.ts';
 import { isBrokenWire, isUnsent, streamLost, Unreachable } from './broken-wire.ts';
 import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
@@ -186,17 +186,21 @@ export class HttpTransport implements ServerTransport {
     const open = this.#requests.begin(message.id);
     try {
       if (message.method === 'initialize') this.#useSession(undefined);
-      const use = this.#useOf(message);
-      const answer = await this.#authorized(() => {
+      const account = this.#account;
+      const send: Send = (token) => {
+        this.#useToken(token);
         // While there was no token, or after a refusal.
         if (open.dropped || open.cancel) throw new Error('aborted');
-        open.state = 'waiting';
-        open.exchange = this.#post(message, use, options, () => {
-          if (open.state === 'waiting') open.state = 'sent';
-        });
-        return answerOf(open.exchange, this.#health);
-      });
-      open.state = 'taken';
+        const exchange = this.#post(message, this.#useOf(message), options);
+        open.exchange = exchange;
+        return answerOf(exchange, this.#health);
+      };
+      const current = account?.tokens.current();
+      const token = current instanceof Promise ? await current : current;
+      let answer = await send(token);
+      const again = account && sendAgain(account, send, { token, answer });
+      if (again !== undefined) answer = await again;
+      open.taken = true;
       const receiving = this.#answered(message, answer, open, options);
       if (receiving !== undefined) await receiving;
     } catch (cause) {
@@ -293,10 +297,9 @@ export class HttpTransport implements ServerTransport {
     } else if (message.method === 'notifications/initialized') this.openStandingStream();
   }
 
-  #post(message: JSONRPCMessage, use: Use, options: SendOptions, onSent?: () => void): HttpExchange {
+  #post(message: JSONRPCMessage, use: Use, options: SendOptions): HttpExchange {
     return this.#request(use, 'POST', this.#postHeaders(message, options), {
       body: Buffer.from(stringifyExact(message)),
-      onSent,
     });
   }
 

@@ -17,7 +17,7 @@ test('T-4: a request that waits for its connection is dropped, so it needs no ca
 test('T-4: a request that the server has accepted is dropped with its cancellation', () => {
   const requests = new OpenHttpRequests(new TestClock());
   const request = requests.begin(1);
-  request.state = 'taken';
+  request.taken = true;
   requests.cancelled(1, CANCEL);
   expect(request.dropped).toBe(true);
   expect(request.isOpen).toBe(false);
@@ -27,7 +27,7 @@ test('T-4: a request that its cancellation may have overtaken stays open for a w
   const clock = new TestClock();
   const requests = new OpenHttpRequests(clock);
   const request = requests.begin(1);
-  request.state = 'sent';
+  request.exchange = { sent: true, abort: () => {} };
   expect(requests.dropUnsent(1)).toBe(false);
   requests.cancelled(1, CANCEL);
   expect(request.cancel).toBe(CANCEL);

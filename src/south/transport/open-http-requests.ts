@@ -9,15 +9,20 @@ const OVERTAKEN_MS = 1000;
 
 /** A request that has no answer yet. */
 export class OpenRequest {
-  /** Its progress: after `sent` the server may have it; after `taken` it certainly has. */
-  state: 'waiting' | 'sent' | 'taken' = 'waiting';
+  /** The server has begun to answer, so it certainly has the request. */
+  taken = false;
   /** The notification that cancels it, where it may have overtaken the request. */
   cancel?: JSONRPCMessage;
   /** The POST, or the GET that resumes its stream. */
-  exchange?: HttpExchange;
+  exchange?: Pick<HttpExchange, 'sent' | 'abort'>;
   dropped = false;
   /** Until it is answered, abandoned or dropped. */
   isOpen = true;
+
+  /** Whether it waits for its connection: the server cannot have it. */
+  get isWaiting(): boolean {
+    return !this.taken && this.exchange?.sent !== true;
+  }
 
   /** Aborts an unwanted request; otherwise its stream would stay open as long as the connection. */
   drop(): void {
@@ -45,11 +50,11 @@ export class OpenHttpRequests {
 
   /** Whether the request waits for its connection: the server cannot have it. */
   isWaiting(id: RequestId): boolean {
-    return this.#open.get(id)?.state === 'waiting';
+    return this.#open.get(id)?.isWaiting === true;
   }
 
   get anyWaits(): boolean {
-    return this.#open.values().some(({ state }) => state === 'waiting');
+    return this.#open.values().some(({ isWaiting }) => isWaiting);
   }
 
   /** The request has its answer, or failed for certain. */
@@ -77,7 +82,7 @@ export class OpenHttpRequests {
   cancelled(id: RequestId, cancel: JSONRPCMessage): void {
     const request = this.#open.get(id);
     if (request === undefined) return;
-    if (request.state === 'taken') {
+    if (request.taken) {
       this.drop(id);
       return;
     }

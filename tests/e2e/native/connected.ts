@@ -62,9 +62,7 @@ export function connectTo(config: ServerConfig, { answer, ...settings }: Connect
       args: {},
       tasks: 'use',
       signal: new AbortController().signal,
-      onProgress: () => {},
-      onTask: () => {},
-      onCheckpoint: async () => {},
+      listener: { onProgress: () => {}, onTask: () => {}, onCheckpoint: async () => {} },
       ...more,
     });
   return { connection, questions, call };

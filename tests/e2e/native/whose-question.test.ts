@@ -123,7 +123,8 @@ test('H-3, B-6: a question that names no task is attributed to the plain call, n
   const { call, questions } = connectTo(program.config);
   const stop = new AbortController();
   const named = new Promise((resolve) => {
-    void call('a', { tool: 'long', signal: stop.signal, onTask: resolve }).finally(() => ended.push('a'));
+    const listener = { onProgress: () => {}, onTask: resolve, onCheckpoint: async () => {} };
+    void call('a', { tool: 'long', signal: stop.signal, listener }).finally(() => ended.push('a'));
   });
   const ended: string[] = [];
   await named;
