@@ -1,3 +1,5 @@
+import { append } from './append.ts';
+
 /** What most code needs of an `AbortSignal`. */
 export interface StopSignal {
   readonly aborted: boolean;
@@ -14,7 +16,7 @@ export interface StopSignal {
 export class Stopper implements StopSignal {
   aborted = false;
   reason: unknown;
-  #listeners: (() => void)[] = [];
+  #listeners: (() => void)[] | undefined;
   #original: AbortController | undefined;
 
   abort(reason: unknown): void {
@@ -23,7 +25,7 @@ export class Stopper implements StopSignal {
     this.reason = reason;
     try {
       // A listener may remove others, which then are not called.
-      for (let listener = this.#listeners.shift(); listener; listener = this.#listeners.shift()) listener();
+      for (let listener = this.#listeners?.shift(); listener; listener = this.#listeners?.shift()) listener();
     } finally {
       this.#original?.abort(reason);
     }
@@ -34,12 +36,12 @@ export class Stopper implements StopSignal {
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    if (!this.aborted) this.#listeners.push(listener);
+    if (!this.aborted) this.#listeners = append(this.#listeners, listener);
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const at = this.#listeners.indexOf(listener);
-    if (at >= 0) this.#listeners.splice(at, 1);
+    const at = this.#listeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#listeners?.splice(at, 1);
   }
 
   /** The same as an `AbortSignal`, for code that requires one. */

@@ -1,5 +1,6 @@
 import type { Caller, Leaving, LeavingListener } from '../core/call/request.ts';
 import type { Progress } from '../core/ports/connection.ts';
+import { append } from '../lib/append.ts';
 import { leavingFor, type OnCancel } from './cancel-reasons.ts';
 
 /**
@@ -95,9 +96,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
 
   whenSettled(listener: (delivered: boolean) => void): void {
     if (this.#delivered !== undefined) listener(this.#delivered);
-    // V8 makes room for 17 entries when it adds to an empty list.
-    else if (this.#settledListeners === undefined) this.#settledListeners = [listener];
-    else this.#settledListeners.push(listener);
+    else this.#settledListeners = append(this.#settledListeners, listener);
   }
 
   /** Called when the client has the reply, immediately or after it returned for it. */
@@ -107,10 +106,7 @@ export class Exchange implements Pick<Caller, 'onLeaving'> {
 
   /** Plain listeners, because every call has them: a signal would cost more than the rest of the exchange. */
   onLeaving(listener: LeavingListener): () => void {
-    if (this.#leaving !== 'cancelled') {
-      if (this.#leavingListeners === undefined) this.#leavingListeners = [listener];
-      else this.#leavingListeners.push(listener);
-    }
+    if (this.#leaving !== 'cancelled') this.#leavingListeners = append(this.#leavingListeners, listener);
     if (this.#leaving !== undefined) listener(this.#leaving, this.#words);
     return () => this.#forget(listener);
   }

@@ -52,6 +52,11 @@ const LAST_WRITE_MS = 2000;
 type Summary = Omit<SummaryEntry, 'seq'>;
 type End = Pick<CallEntry | QuestionEntry, 'status' | 'endedAt'>;
 
+/** Makes the entry of a call. */
+interface CallLister {
+  list(call: LiveCall): unknown;
+}
+
 export interface RecorderParts {
   history: History;
   settings: CoreSettings['history'];
@@ -68,7 +73,7 @@ export class Recorder {
   readonly #listed: Rate;
   readonly #failed: Rate;
   /** Running calls without an entry. */
-  readonly #unlisted = new InFlight<LiveCall, () => void>();
+  readonly #unlisted = new InFlight<LiveCall, CallLister>();
   #changed = new Map<string, Recorded>();
   #waitingBytes = 0;
   /** Calls of the current second that are only counted, by summary. */
@@ -117,9 +122,9 @@ export class Recorder {
     return this.#changed.size < MOST_WAITING && this.#failed.take(now);
   }
 
-  /** Adds a call without an entry. If it is slow, `list` may create one. */
-  addUnlisted(call: LiveCall, list: () => void): void {
-    this.#unlisted.add(call, list);
+  /** Adds a call without an entry. If it is slow, `lister` may create one. */
+  addUnlisted(call: LiveCall, lister: CallLister): void {
+    this.#unlisted.add(call, lister);
     this.#loop.schedule();
   }
 
@@ -210,10 +215,10 @@ export class Recorder {
   #listSlow(): void {
     const now = this.clock.now();
     for (let { oldest } = this.#unlisted; oldest !== undefined; { oldest } = this.#unlisted) {
-      const { key: call, value: list } = oldest;
+      const { key: call, value: lister } = oldest;
       if (now - call.startedAt < SLOW_MS || !this.takesSpecialCall(now)) return;
       this.#unlisted.delete(call);
-      list();
+      lister.list(call);
     }
   }
 

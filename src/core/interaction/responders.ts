@@ -19,6 +19,12 @@ export type ResponderScope = { callId: string } | { taskId: string } | 'model' |
 /** With `handOver`, the client is still connected and keeps a question that another of its calls may have asked. */
 export type Unregister = (options?: { handOver?: boolean }) => void;
 
+/** The open interactions of the session. */
+interface OpenInteractions {
+  open(): OpenInteraction[];
+  dispatch(id: string, event: { type: 'offered_again' }): void;
+}
+
 interface Registration {
   scope: ResponderScope;
   responder: Responder;
@@ -37,24 +43,19 @@ export class Responders {
     return this.#claims.has(id);
   }
 
-  /** `open`: the currently open interactions. `unclaimed` receives those that the responder leaves when it ends. */
-  register(
-    scope: ResponderScope,
-    responder: Responder,
-    open: () => OpenInteraction[],
-    unclaimed: (interaction: OpenInteraction) => void,
-  ): Unregister {
+  /** Offers it the open interactions now; those that it leaves when it ends are offered to others. */
+  register(scope: ResponderScope, responder: Responder, interactions: OpenInteractions): Unregister {
     const registration: Registration = { scope, responder };
     this.#registered.add(registration, registration);
-    for (const interaction of open()) {
+    for (const interaction of interactions.open()) {
       if (matches(scope, interaction) && !this.#claims.has(interaction.id)) this.#present(interaction, registration);
     }
     return ({ handOver = false } = {}) => {
       if (!this.#registered.delete(registration) || this.#claims.size === 0) return;
-      const left = open().filter(({ id }) => this.#claims.get(id)?.by === registration);
+      const left = interactions.open().filter(({ id }) => this.#claims.get(id)?.by === registration);
       const released = handOver ? left.filter((interaction) => !this.#handOver(interaction)) : left;
       for (const { id } of released) this.release(id);
-      for (const interaction of released) unclaimed(interaction);
+      for (const { id } of released) interactions.dispatch(id, { type: 'offered_again' });
     };
   }
 

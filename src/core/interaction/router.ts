@@ -110,12 +110,7 @@ export class InteractionRouter {
 
   /** Registers a responder until the returned function is called, and offers it the open interactions. */
   register(scope: ResponderScope, responder: Responder): Unregister {
-    return this.#responders.register(
-      scope,
-      responder,
-      () => this.#shell.open(),
-      ({ id }) => this.#shell.dispatch(id, { type: 'offered_again' }),
-    );
+    return this.#responders.register(scope, responder, this.#shell);
   }
 
   /** Offers unclaimed interactions again, because a responder may now be able to take them. */

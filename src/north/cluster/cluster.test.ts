@@ -9,7 +9,7 @@ import { TcpProxy } from '../../../tests/support/tcp-proxy.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
 import type { Neighbours } from '../../core/cluster/neighbours.ts';
 import { OwnedElsewhere } from '../../core/errors.ts';
-import { onceHandedOver, respondJson } from '../http/response.ts';
+import { listenToResponse, respondJson } from '../http/response.ts';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
 import { gatewayOrigin } from './advertise.ts';
 import { forwardedHeader } from './forwarded-header.ts';
@@ -183,7 +183,9 @@ interface Handed {
 async function noting(body: string): Promise<Pair & { handed: Handed[] }> {
   const handed: Handed[] = [];
   const both = await pair((_req, res) => {
-    onceHandedOver(res, (complete, mayHaveArrived) => handed.push({ complete, mayHaveArrived }));
+    listenToResponse(res, {
+      onHandedOver: (complete, mayHaveArrived) => void handed.push({ complete, mayHaveArrived }),
+    });
     respondJson(res, 200, body);
   });
   return { ...both, handed };
@@ -231,7 +233,7 @@ test('K-3: a response that arrives after its client has left does not count as d
     hasArrived = true;
     // It has left the owner, but has not arrived.
     proxy?.hold();
-    onceHandedOver(res, (complete) => handed.push(complete));
+    listenToResponse(res, { onHandedOver: (complete) => void handed.push(complete) });
     respondJson(res, 200, '{"a":1}');
   });
   const held = await TcpProxy.start(Number(new URL(owner.address).port));

@@ -11,7 +11,7 @@ import { InFlight } from '../../lib/in-flight.ts';
 import { messageOf, type Log } from '../../lib/log.ts';
 import { every, sleep } from '../../lib/timers.ts';
 import { parseBody } from '../http/body.ts';
-import { onceHandedOver, respondError, respondJson, STREAM_HEADERS } from '../http/response.ts';
+import { listenToResponse, respondError, respondJson, STREAM_HEADERS } from '../http/response.ts';
 import { lostRequest } from '../lost-request.ts';
 import { idOf, isMessage, isRequest, type ErrorMessage } from '../message.ts';
 import type { Confirmations } from './confirmations.ts';
@@ -217,7 +217,8 @@ export class Forwarder {
         if (refusedBy !== undefined) this.#confirmations.add(owner, request, true);
         if (refusedBy !== undefined || isOver(res)) return undefined;
         this.#owners.learn(key, owner);
-        onceHandedOver(res, (received) => this.#confirmations.add(owner, request, received));
+        const onHandedOver = (received: boolean): void => this.#confirmations.add(owner, request, received);
+        listenToResponse(res, { onHandedOver });
         begin(res, answer);
         return res;
       },

@@ -13,7 +13,7 @@ import { isObject } from '../../lib/values.ts';
 import { Exchange } from '../exchange.ts';
 import { DELIVERY, FORWARDED } from '../http/addressed.ts';
 import { parseBody, readBody } from '../http/body.ts';
-import { onceHandedOver, respondError, respondJson } from '../http/response.ts';
+import { listenToResponse, respondError, respondJson } from '../http/response.ts';
 import { GATEWAY_PATH, gatewayHeader } from './advertise.ts';
 import type { Confirmations } from './confirmations.ts';
 import type { GatewayResponse, GatewayClient } from './gateway-client.ts';
@@ -114,10 +114,11 @@ export async function answerRequest(
   refuse: () => void,
 ): Promise<void> {
   const exchange = new Exchange();
-  onceHandedOver(res, (complete) => {
+  const onHandedOver = (complete: boolean): void => {
     if (complete) exchange.settle(true);
     else exchange.closed();
-  });
+  };
+  listenToResponse(res, { onHandedOver });
   const body = await readBody(req, MAX_BYTES);
   const { value } = body.kind === 'complete' ? parseBody(body.bytes) : {};
   if (!isObject(value) || typeof value['ask'] !== 'string') {

@@ -1,26 +1,56 @@
 import type { IncomingMessage } from 'node:http';
+import { append } from '../../lib/append.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 
 export type Body = { kind: 'complete'; bytes: Buffer } | { kind: 'too-large' } | { kind: 'broken'; why: string };
 
+const READING = Symbol('reading');
+
+interface Read extends IncomingMessage {
+  [READING]?: Reading | undefined;
+}
+
+/** What has been read of a body. */
+interface Reading {
+  chunks: Buffer[] | undefined;
+  size: number;
+  readonly limit: number;
+  readonly resolve: (body: Body) => void;
+}
+
 /** Reads a request body once, up to a limit. The rest of a larger one is discarded; `endResponse` waits for its end. */
-export function readBody(req: IncomingMessage, limit: number): Promise<Body> {
+export function readBody(req: Read, limit: number): Promise<Body> {
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.resolve({ kind: 'too-large' });
   return new Promise((resolve) => {
-    let chunks: Buffer[] = [];
-    let size = 0;
-    req.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else {
-        chunks = [];
-        resolve({ kind: 'too-large' });
-      }
-    });
-    req.on('end', () => resolve({ kind: 'complete', bytes: joined(chunks) }));
+    req[READING] = { chunks: undefined, size: 0, limit, resolve };
+    // Not closures, which would stay with the request until it is answered.
+    req.on('data', onData);
+    req.on('end', onEnd);
     // Node emits `error` only with a listener, but always `close`.
-    req.on('close', () => resolve({ kind: 'broken', why: 'the connection was closed' }));
+    req.on('close', onClose);
   });
+}
+
+function onData(this: Read, chunk: Buffer): void {
+  const reading = this[READING];
+  if (reading === undefined) return;
+  reading.size += chunk.length;
+  if (reading.size <= reading.limit) {
+    reading.chunks = append(reading.chunks, chunk);
+    return;
+  }
+  this[READING] = undefined;
+  reading.resolve({ kind: 'too-large' });
+}
+
+function onEnd(this: Read): void {
+  const reading = this[READING];
+  this[READING] = undefined;
+  reading?.resolve({ kind: 'complete', bytes: joined(reading.chunks ?? []) });
+}
+
+function onClose(this: Read): void {
+  this[READING]?.resolve({ kind: 'broken', why: 'the connection was closed' });
 }
 
 function joined(chunks: Buffer[]): Buffer {

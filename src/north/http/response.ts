@@ -135,34 +135,52 @@ export function setArrival(res: Forwarded, whenArrived: WhenArrived): void {
   res[ARRIVAL] = whenArrived;
 }
 
+/** Is told what becomes of a response. */
+export interface ResponseListener {
+  /** Called once: whether the whole response reached a connected client; if not, whether it may have arrived all the same. */
+  onHandedOver(complete: boolean, mayHaveArrived: boolean): void;
+  /** Called when the response closes, finished or not. */
+  onClosed?(): void;
+}
+
 /**
- * Reports once whether the whole response reached a connected client; if not, whether it may have arrived all the
- * same. Node reports a response as finished even if its connection broke during the write; only the socket knows, a
- * moment later. `onClose` is called when the response closes, finished or not; a second listener would cost more.
+ * Reports the fate of a response to its only listener. Node reports a response as finished even if its connection broke during the
+ * write; only the socket knows, a moment later.
  */
-export function onceHandedOver(
-  res: Forwarded,
-  listener: (complete: boolean, mayHaveArrived: boolean) => void,
-  onClose?: () => void,
-): void {
-  const { socket } = res.req;
-  let finished = false;
-  let told = false;
-  const tell = (): void => {
-    if (told) return;
-    told = true;
-    const complete = finished && socket.errored === null;
-    // The forwarding gateway may have received all of it before the connection ended.
-    listener(complete, !complete && res[ARRIVAL] !== undefined && res.writableEnded);
-  };
-  res.on('finish', () => {
-    finished = true;
-    if (res[ARRIVAL] === undefined) process.nextTick(tell);
-    else res[ARRIVAL]((arrival) => listener(arrival === 'received', arrival === 'unknown'));
-  });
+export function listenToResponse(res: Listened, listener: ResponseListener): void {
+  res[HANDOVER] = { listener, finished: false, told: false };
+  // Not closures, which would stay with each open response.
+  res.on('finish', onFinish);
   // Also emitted after a finished response.
-  res.on('close', () => {
-    if (!finished) process.nextTick(tell);
-    onClose?.();
-  });
+  res.on('close', onClose);
+}
+
+const HANDOVER = Symbol('handover');
+
+interface Listened extends Forwarded {
+  [HANDOVER]?: { readonly listener: ResponseListener; finished: boolean; told: boolean };
+}
+
+function onFinish(this: Listened): void {
+  const handover = this[HANDOVER];
+  if (handover === undefined) return;
+  handover.finished = true;
+  const whenArrived = this[ARRIVAL];
+  if (whenArrived === undefined) process.nextTick(tell, this);
+  else whenArrived((arrival) => handover.listener.onHandedOver(arrival === 'received', arrival === 'unknown'));
+}
+
+function onClose(this: Listened): void {
+  const handover = this[HANDOVER];
+  if (handover?.finished === false) process.nextTick(tell, this);
+  handover?.listener.onClosed?.();
+}
+
+function tell(res: Listened): void {
+  const handover = res[HANDOVER];
+  if (handover === undefined || handover.told) return;
+  handover.told = true;
+  const complete = handover.finished && res.req.socket.errored === null;
+  // The forwarding gateway may have received all of it before the connection ended.
+  handover.listener.onHandedOver(complete, !complete && res[ARRIVAL] !== undefined && res.writableEnded);
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { append } from '../../lib/append.ts';
 import { InFlight } from '../../lib/in-flight.ts';
 import { Delayed } from '../../lib/timers.ts';
 import type { Carrier } from '../carrier.ts';
@@ -6,11 +7,12 @@ import type { Exchange } from '../exchange.ts';
 import {
   frame,
   keepAlive,
-  onceHandedOver,
+  listenToResponse,
   respondError,
   respondJson,
   STREAM_HEADERS,
   writeEvent,
+  type ResponseListener,
 } from '../http/response.ts';
 import {
   isRequest,
@@ -54,8 +56,35 @@ interface Stream {
   /** Replies as JSON, held back until all are complete, while it is not a stream. */
   replies: string[];
   isBatch: boolean;
-  /** The exchanges whose replies were written to `res`. */
-  answered: Exchange[];
+  /** The replies that were written to `res`; absent without one. */
+  answered: AnsweredOn | undefined;
+}
+
+/** The exchanges whose replies were written to one response of a stream. */
+class AnsweredOn implements ResponseListener {
+  #exchanges: Exchange[] | undefined;
+  readonly #stream: Stream;
+  readonly #res: ServerResponse;
+
+  constructor(stream: Stream, res: ServerResponse) {
+    this.#stream = stream;
+    this.#res = res;
+  }
+
+  add(exchange: Exchange): void {
+    this.#exchanges = append(this.#exchanges, exchange);
+  }
+
+  onHandedOver(complete: boolean, mayHaveArrived: boolean): void {
+    for (const exchange of this.#exchanges ?? []) {
+      exchange.mayHaveArrived = mayHaveArrived;
+      this.#stream.transport.settle(this.#stream, exchange, complete);
+    }
+  }
+
+  onClosed(): void {
+    this.#stream.transport.clientLeft(this.#stream, this.#res);
+  }
 }
 
 /** An open request of the client. */
@@ -127,8 +156,8 @@ export class LegacyTransport implements Carrier {
   /** One POST: messages in, and the replies to the requests among them out. */
   post(res: ServerResponse, body: Message | Message[]): void {
     const messages = Array.isArray(body) ? body : [body];
-    const requests: RequestId[] = [];
-    for (const message of messages) if (isRequest(message)) requests.push(message.id);
+    let requests: RequestId[] = [];
+    for (const message of messages) if (isRequest(message)) requests = append(requests, message.id);
     if (requests.length === 0) {
       res.writeHead(202).end();
       for (const message of messages) this.onmessage(message);
@@ -191,11 +220,12 @@ export class LegacyTransport implements Carrier {
         respondError(res, 405, -32000, 'this stream has ended', { headers: { allow: 'POST, DELETE' } });
         return;
       }
-      onceHandedOver(res, (complete) => {
+      const onHandedOver = (complete: boolean): void => {
         if (!complete) return;
         this.#missed.delete(rest.streamId);
         for (const exchange of missed) exchange.settle(true);
-      });
+      };
+      listenToResponse(res, { onHandedOver });
       res.writeHead(200, this.#headers());
       for (const { id, data } of rest.events) res.write(frame(data, id));
       res.end();
@@ -322,10 +352,10 @@ export class LegacyTransport implements Carrier {
     const { res } = stream;
     if (done) this.#forget(stream);
     if (exchange !== undefined) {
-      if (res === undefined) this.#settle(stream, exchange, false);
-      else stream.answered.push(exchange);
+      if (res === undefined) this.settle(stream, exchange, false);
+      else stream.answered?.add(exchange);
     }
-    if (stream.id === undefined) stream.replies.push(text);
+    if (stream.id === undefined) stream.replies = append(stream.replies, text);
     else this.#write(stream, text);
     if (done) this.#end(stream);
   }
@@ -340,19 +370,13 @@ export class LegacyTransport implements Carrier {
 
   /** Reports to the exchanges whether their replies arrived, or that the client left if the response closes first. */
   #watch(stream: Stream, res: ServerResponse): void {
-    const answered: Exchange[] = [];
-    stream.answered = answered;
-    const settle = (complete: boolean, mayHaveArrived: boolean): void => {
-      for (const exchange of answered) {
-        exchange.mayHaveArrived = mayHaveArrived;
-        this.#settle(stream, exchange, complete);
-      }
-    };
-    onceHandedOver(res, settle, () => this.#clientLeft(stream, res));
-    if (res.destroyed) this.#clientLeft(stream, res);
+    stream.answered = new AnsweredOn(stream, res);
+    listenToResponse(res, stream.answered);
+    if (res.destroyed) this.clientLeft(stream, res);
   }
 
-  #settle(stream: Stream, exchange: Exchange, complete: boolean): void {
+  /** The reply to a request was written to a response that has ended, or the client has left its stream. */
+  settle(stream: Stream, exchange: Exchange, complete: boolean): void {
     if (!complete) this.#miss(stream, exchange);
     exchange.settle(complete);
   }
@@ -403,7 +427,7 @@ export class LegacyTransport implements Carrier {
       unanswered: requests.length,
       replies: [],
       isBatch,
-      answered: [],
+      answered: undefined,
     };
     this.#streams.add(stream, stream);
     return stream;
@@ -416,7 +440,7 @@ export class LegacyTransport implements Carrier {
   }
 
   /** The end of a stream is not the end of the session: its requests continue, and the client may return. */
-  #clientLeft(stream: Stream, res: ServerResponse): void {
+  clientLeft(stream: Stream, res: ServerResponse): void {
     if (stream.res !== res) return;
     stream.res = undefined;
     if (stream === this.#standing) {
@@ -437,7 +461,7 @@ export class LegacyTransport implements Carrier {
       const { res } = stream;
       if (res === undefined) continue;
       res.destroy();
-      this.#clientLeft(stream, res);
+      this.clientLeft(stream, res);
     }
   }
 

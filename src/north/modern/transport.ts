@@ -2,7 +2,15 @@ import type { ServerResponse } from 'node:http';
 import type { Session } from '../../core/session/session.ts';
 import type { Carrier } from '../carrier.ts';
 import type { Exchange } from '../exchange.ts';
-import { beginStream, frame, onceHandedOver, respondError, respondJson, writeEvent } from '../http/response.ts';
+import {
+  beginStream,
+  frame,
+  listenToResponse,
+  respondError,
+  respondJson,
+  writeEvent,
+  type ResponseListener,
+} from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 import { messageText } from '../kept-results.ts';
 import { HEADER_MISMATCH, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
@@ -21,9 +29,10 @@ export function statusOf(code: number, otherwise: number): number {
 }
 
 /** The response to one request of a modern client: plain JSON, or a stream if anything is sent before the reply. */
-export class RequestTransport implements Carrier {
+export class RequestTransport implements Carrier, ResponseListener {
   readonly #res: ServerResponse;
   readonly #isInDoubt: () => boolean;
+  readonly #onOver: (transport: RequestTransport) => void;
   #exchange: Exchange | undefined;
   /** The session of the request, once known. */
   session: Session | undefined;
@@ -35,12 +44,15 @@ export class RequestTransport implements Carrier {
   constructor(res: ServerResponse, onOver: (transport: RequestTransport) => void, isInDoubt = () => false) {
     this.#res = res;
     this.#isInDoubt = isInDoubt;
-    onceHandedOver(res, (complete, mayHaveArrived) => {
-      onOver(this);
-      if (mayHaveArrived && this.#exchange) this.#exchange.mayHaveArrived = true;
-      if (complete) this.#exchange?.settle(true);
-      else this.#exchange?.closed();
-    });
+    this.#onOver = onOver;
+    listenToResponse(res, this);
+  }
+
+  onHandedOver(complete: boolean, mayHaveArrived: boolean): void {
+    this.#onOver(this);
+    if (mayHaveArrived && this.#exchange) this.#exchange.mayHaveArrived = true;
+    if (complete) this.#exchange?.settle(true);
+    else this.#exchange?.closed();
   }
 
   track(_id: RequestId, exchange: Exchange): void {
