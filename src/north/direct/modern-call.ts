@@ -47,8 +47,13 @@ async function makeUnless(
   return markTakenOver(await follow(request, found.id), found);
 }
 
-async function make(request: ModernRequest, wanted: Wanted, params: Params): Promise<Reply> {
-  const reply = await request.listening(request.id, () => execute(request, requestFor(request, wanted, params)));
+function make(request: ModernRequest, wanted: Wanted, params: Params): Promise<Reply> {
+  return request
+    .listening(request.id, () => execute(request, requestFor(request, wanted, params)))
+    .then((reply) => replyTo(request, wanted, reply));
+}
+
+function replyTo(request: ModernRequest, wanted: Wanted, reply: CallReply): Promise<Reply> | Reply {
   if (reply.kind !== 'result') return replyWithout(reply, request);
   const { session, shown } = request.parts;
   deliverResult({ session, exchange: request.exchange }, wanted, reply.result);

@@ -2,6 +2,7 @@ import type { RelatedRequest } from '../../core/ports/connection.ts';
 import type { Session } from '../../core/session/session.ts';
 import type { Task } from '../../core/task/task.ts';
 import { InFlight } from '../../lib/in-flight.ts';
+import type { ClientRequest } from '../client-request.ts';
 import { InputKeys } from '../mrtr/input-keys.ts';
 import type { Params } from '../message.ts';
 import { HeldRequests } from './held-requests.ts';
@@ -9,8 +10,6 @@ import { includes, isLevel } from '../../lib/levels.ts';
 import { sendTo, type ServerNotification, type Recipient, type Shown } from './shown.ts';
 import { setLogLevel } from './log-level.ts';
 import { detailedTask } from './task-views.ts';
-
-type Tell = (method: string, params: Params | undefined) => void;
 
 /** The first ones are delivered only by `subscriptions/listen`; the others do not exist in this era. */
 const NOT_PASSED_ON =
@@ -21,7 +20,7 @@ interface Open {
   id: string;
   server: string;
   level: string | undefined;
-  tell: Tell;
+  request: Pick<ClientRequest, 'notify'>;
 }
 
 /** The state shared by the requests of one modern client, as long as its session lives. */
@@ -50,11 +49,15 @@ export class ModernClientState {
     });
   }
 
-  /** Registers a request until the returned function is called; `tell` sends a notification on its stream. */
-  enter(id: string, server: string, level: string | undefined, tell: Tell): () => void {
-    const open: Open = { id, server, level, tell };
+  /** Registers a request until it leaves; notifications are sent on its stream. */
+  enter(id: string, server: string, level: string | undefined, request: Open['request']): Open {
+    const open: Open = { id, server, level, request };
     this.#open.add(open, open);
-    return () => this.#open.delete(open);
+    return open;
+  }
+
+  leave(open: Open): void {
+    this.#open.delete(open);
   }
 
   /** A task as its client sees it: `working` if it asks a question that this client does not support. */
@@ -128,7 +131,7 @@ export class ModernClientState {
     const all = this.#open.values().filter((open) => open.server === server);
     const open =
       relatedRequest === 'unknown' ? all.find(wants) : all.findLast(({ id }) => id === relatedRequest.requestId);
-    if (open !== undefined && wants(open)) open.tell(method, params);
+    if (open !== undefined && wants(open)) open.request.notify(method, params);
   }
 }
 

@@ -80,17 +80,19 @@ export class ModernRequest {
   }
 
   /** Forwards the notifications of this request while `work` runs. */
-  async listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
-    const { clientState } = this.parts;
+  listening<T>(id: string | undefined, work: () => Promise<T>): Promise<T> {
     const { logLevel } = this.client;
-    if (logLevel !== undefined) await clientState.useLevel(logLevel, this);
-    const leave = clientState.enter(id ?? this.id, this.server, logLevel, (method, params) =>
-      this.#request.notify(method, params),
-    );
+    if (logLevel === undefined) return this.#whileOpen(id ?? this.id, work);
+    return this.parts.clientState.useLevel(logLevel, this).then(() => this.#whileOpen(id ?? this.id, work));
+  }
+
+  async #whileOpen<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const { clientState } = this.parts;
+    const open = clientState.enter(id, this.server, this.client.logLevel, this.#request);
     try {
       return await work();
     } finally {
-      leave();
+      clientState.leave(open);
     }
   }
 

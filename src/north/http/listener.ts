@@ -102,10 +102,15 @@ export class HttpListener {
     this.#guard = new Guard(settings, () => this.#url);
     this.#server = createServer((req, res) => {
       if (res.socket === null) closeWithConnection(req, res);
-      this.#handle(req, res).catch((error: unknown) => {
+      const failed = (error: unknown): void => {
         gateway.log.error('request_failed', { error: messageOf(error) });
         respondError(res, 500, INTERNAL_ERROR, 'internal error');
-      });
+      };
+      try {
+        this.#handle(req, res)?.catch(failed);
+      } catch (error) {
+        failed(error);
+      }
     });
     // With Node's default of 5 s, clients would have to reconnect for most requests.
     this.#server.keepAliveTimeout = 65_000;
@@ -195,8 +200,15 @@ export class HttpListener {
     return this.#eras?.legacy.counts ?? { sessions: 0, streams: 0, requests: 0 };
   }
 
-  async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  /** Avoids awaits: the fast path of a client's request. */
+  #handle(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
     const path = pathOf(req.url ?? '/');
+    const isForwarded = this.#cluster !== undefined && req.headers[FORWARDED] !== undefined;
+    const isUsual = isForClients(path) && !isForwarded && !this.#gateway.isInDoubt;
+    return isUsual ? this.#identify(req, res, path) : this.#handleOther(req, res, path);
+  }
+
+  async #handleOther(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     if (path === '/healthz') {
       respondJson(res, 200, '{"status":"ok"}');
       return;
@@ -220,32 +232,47 @@ export class HttpListener {
       await this.#forwarded(this.#cluster, req, res, path);
       return;
     }
-    if (this.#guard.resource?.describe(req, res, path)) return;
-    let identity: Identity;
+    await this.#identify(req, res, path);
+  }
+
+  /** Finds out who sends the request, and passes it on. */
+  #identify(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> | undefined {
+    if (this.#guard.resource?.describe(req, res, path)) return undefined;
+    let identity: Identity | Promise<Identity>;
     try {
       this.#guard.checkOrigin(req);
       allowOrigin(req, res);
       if (req.method === 'OPTIONS') {
         res.writeHead(204).end();
-        return;
+        return undefined;
       }
-      const found = this.#guard.identityOf(req, path);
-      identity = found instanceof Promise ? await found : found;
+      identity = this.#guard.identityOf(req, path);
     } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      // Without a token, clients ask how to get one.
-      if (error.code === 'TOOL_ERR_UNAUTHORIZED' && req.headers.authorization !== undefined) {
-        this.#gateway.audit?.signInRefused('mcp', req.socket.remoteAddress);
-      }
-      respondGatewayError(res, error, { headers: headersFor(error) });
-      return;
+      this.#refuse(req, res, error);
+      return undefined;
     }
-    if (path === '/metrics' && this.#settings.metrics !== undefined) {
-      if (this.#gateway.seesAll(identity)) await respondMetrics(req, res, this.#settings.metrics);
-      else respondError(res, 403, -32000, NOT_ALL_SERVERS);
-      return;
+    if (!(identity instanceof Promise)) return this.#pass(path, req, res, identity);
+    return identity.then(
+      (found) => this.#pass(path, req, res, found),
+      (error: unknown) => this.#refuse(req, res, error),
+    );
+  }
+
+  #refuse(req: IncomingMessage, res: ServerResponse, error: unknown): void {
+    if (!(error instanceof GatewayError)) throw error;
+    // Without a token, clients ask how to get one.
+    if (error.code === 'TOOL_ERR_UNAUTHORIZED' && req.headers.authorization !== undefined) {
+      this.#gateway.audit?.signInRefused('mcp', req.socket.remoteAddress);
     }
-    await this.#at(path, req, res, identity);
+    respondGatewayError(res, error, { headers: headersFor(error) });
+  }
+
+  #pass(path: string, req: IncomingMessage, res: ServerResponse, identity: Identity): Promise<void> | undefined {
+    const { metrics } = this.#settings;
+    if (path !== '/metrics' || metrics === undefined) return this.#at(path, req, res, identity);
+    if (this.#gateway.seesAll(identity)) return respondMetrics(req, res, metrics);
+    respondError(res, 403, -32000, NOT_ALL_SERVERS);
+    return undefined;
   }
 
   /** The pages at this path, if it is for people. */
@@ -311,7 +338,7 @@ export class HttpListener {
     res: ServerResponse,
     { principal, facts }: Identity,
     forwarded?: ForwardedRequest,
-  ): Promise<void> | void {
+  ): Promise<void> | undefined {
     const view = path === '/mcp' ? this.#root : this.#viewAt(path);
     if (view === undefined) {
       const places =
@@ -360,7 +387,7 @@ export class HttpListener {
     return recipient;
   }
 
-  #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> | void {
+  #mcp(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> | undefined {
     setRecipient(res, this.#recipient(whom.principal));
     this.#gateway.identify(whom);
     switch (req.method) {
@@ -381,7 +408,7 @@ export class HttpListener {
     }
   }
 
-  #post(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> | void {
+  #post(req: IncomingMessage, res: ServerResponse, whom: Addressed): Promise<void> | undefined {
     if (!isJson(req.headers['content-type'])) {
       respondError(res, 415, -32000, 'Unsupported Media Type: Content-Type must be application/json');
       return undefined;
@@ -564,6 +591,11 @@ function isJson(contentType = ''): boolean {
 function isOfConsole(path: string, { headers }: IncomingMessage): boolean {
   if (path === '/') return headers.accept?.includes('text/html') === true;
   return path.startsWith('/api/') || path.startsWith('/console/') || path === '/console';
+}
+
+/** Nothing for people is at these paths. */
+function isForClients(path: string): boolean {
+  return path === '/mcp' || path.startsWith('/mcp/');
 }
 
 function pathOf(url: string): string {

@@ -44,6 +44,8 @@ export class ModernRequests {
   readonly #windows: Windows;
   readonly #open = new InFlight<RequestTransport, RequestTransport>();
   readonly #listening = new Map<ServerResponse, Session>();
+  /** What each session shows natively. */
+  readonly #endpoints = new WeakMap<Shown, ModernEndpoint>();
   readonly #onSessionEnded: (session: Session, ending: Ending) => void;
   readonly #isInDoubt = (): boolean => this.#gateway.isInDoubt;
   readonly #onOver = (transport: RequestTransport): void => void this.#open.delete(transport);
@@ -195,10 +197,14 @@ export class ModernRequests {
   }
 
   #endpointOf(session: Session, shown: Shown): ModernEndpoint {
+    const known = this.#endpoints.get(shown);
+    if (known !== undefined) return known;
     const { gateway, hub, mayRunCommands, taskAfterMs } = this.#options;
     const clientState = clientStateOf(session, shown);
     const helpers = hub && session.hasHubTools ? new HelperTools(hub, session, mayRunCommands) : undefined;
-    return modernView({ gateway, session, shown, helpers, clientState, taskAfterMs });
+    const endpoint = modernView({ gateway, session, shown, helpers, clientState, taskAfterMs });
+    this.#endpoints.set(shown, endpoint);
+    return endpoint;
   }
 
   async #notified(
