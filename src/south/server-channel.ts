@@ -141,13 +141,10 @@ export class ServerChannel implements CallChannel {
     params: Record<string, unknown>,
     options: RequestOptions,
   ): Promise<Record<string, unknown>> {
-    if (!this.isUp(live) && !options.signal?.aborted) {
-      return Promise.reject(new ServerUnavailable('unreachable', 'the connection was replaced'));
-    }
     const isModernCall = live.peer.isModern && method === 'tools/call';
     const sent = isModernCall ? this.#withHeaders(params, options) : options;
-    return this.send(live, method, params, sent).catch((error: unknown) =>
-      isModernCall && isHeaderMismatch(error)
+    return this.#sendOn(live, method, params, sent).catch((error: unknown) =>
+      isModernCall && isHeaderMismatch(error) && this.isUp(live)
         ? this.#callAgain(live, params, options)
         : this.#failed(live, method, error, options.signal),
     );
@@ -157,15 +154,20 @@ export class ServerChannel implements CallChannel {
   async #callAgain(live: Live, params: Params, options: RequestOptions): Promise<Params> {
     this.forgetTools();
     await this.#readTools();
-    try {
-      return await this.send(live, 'tools/call', params, this.#withHeaders(params, options));
-    } catch (error) {
-      return this.#failed(live, 'tools/call', error, options.signal);
-    }
+    // The signal of a request may be aborted only a while after that of its call.
+    if (this.#host.calls.isStopped(options.callId)) throw new ServerUnavailable('unreachable', 'the call was stopped');
+    return this.#sendOn(live, 'tools/call', params, this.#withHeaders(params, options)).catch((error: unknown) =>
+      this.#failed(live, 'tools/call', error, options.signal),
+    );
+  }
+
+  #sendOn(live: Live, method: string, params: Params, options: RequestOptions): Promise<Params> {
+    if (this.isUp(live) || options.signal?.aborted) return this.send(live, method, params, options);
+    return Promise.reject(new ServerUnavailable('unreachable', 'the connection was replaced'));
   }
 
   async #failed(live: Live, method: string, error: unknown, signal: StopSignal | undefined): Promise<never> {
-    if (signal?.aborted) throw error;
+    if (signal?.aborted || error instanceof ServerUnavailable) throw error;
     // A proxy reports that the server is down or busy: a task waits until it is back.
     const isPassing = error instanceof HttpRefusal && error.isPassing;
     if (isPassing && method.startsWith('tasks/')) throw new ServerUnavailable('lost', error);

@@ -68,6 +68,11 @@ export class RunningCalls {
     return callId !== undefined && this.#calls.get(callId)?.resumed === true;
   }
 
+  /** Whether the call has been cancelled, or is left to another gateway. */
+  isStopped(callId: string | undefined): boolean {
+    return callId !== undefined && this.#calls.get(callId)?.call.signal.aborted === true;
+  }
+
   /** The outcomes of the cancelled calls: they have one when the server knows of the cancellation. */
   cancelledOutcomes(): Promise<unknown>[] {
     const cancelled = this.#calls.values().filter(({ call }) => call.signal.aborted);

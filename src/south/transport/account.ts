@@ -22,7 +22,7 @@ export function sendAuthorized(account: ConnectionAccount, send: Send, retries =
 
 export type Send = (token: string | undefined) => Promise<HttpAnswer>;
 
-/** Sends a request again that was refused with this token. `undefined` if the answer is not a refusal, or another token would not help. */
+/** Resends a request that was refused with this token. `undefined` if it was not refused, or has been sent often enough. */
 export function sendAgain(
   account: ConnectionAccount,
   send: Send,

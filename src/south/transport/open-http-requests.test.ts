@@ -36,6 +36,16 @@ test('T-4: a request that its cancellation may have overtaken stays open for a w
   expect(request.dropped).toBe(true);
 });
 
+test('T-4: a request that is redirected waits again, so it is dropped without a cancellation', () => {
+  const requests = new OpenHttpRequests(new TestClock());
+  const request = requests.begin(1);
+  const exchange = { sent: true, abort: () => {} };
+  request.exchange = exchange;
+  exchange.sent = false;
+  expect(requests.dropUnsent(1)).toBe(true);
+  expect(request.dropped).toBe(true);
+});
+
 test('B-3: abandoned requests are returned once, and open requests when the connection ends', () => {
   const requests = new OpenHttpRequests(new TestClock());
   for (const id of [1, 2, 3]) requests.begin(id);
