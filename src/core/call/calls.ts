@@ -539,7 +539,7 @@ export class Calls implements CallOwner {
     call.answer({ kind: 'cancelled' });
   }
 
-  /** The request of the call waits no longer: the call becomes a task. */
+  /** The request no longer waits for the call, which becomes a task. Called by the call itself, which checks that it waits. */
   promote(call: LiveCall, because: Because): void {
     const { server, tool, args, program, ttlMs, exposed, meta, webhook } = call.request;
     const trace = traceparentIn(meta);

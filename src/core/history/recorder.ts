@@ -53,8 +53,8 @@ type Summary = Omit<SummaryEntry, 'seq'>;
 type End = Pick<CallEntry | QuestionEntry, 'status' | 'endedAt'>;
 
 /** Makes the entry of a call. */
-interface CallLister {
-  list(call: LiveCall): unknown;
+interface EntryMaker {
+  entryOf(call: LiveCall): unknown;
 }
 
 export interface RecorderParts {
@@ -73,7 +73,7 @@ export class Recorder {
   readonly #listed: Rate;
   readonly #failed: Rate;
   /** Running calls without an entry. */
-  readonly #unlisted = new InFlight<LiveCall, CallLister>();
+  readonly #unlisted = new InFlight<LiveCall, EntryMaker>();
   #changed = new Map<string, Recorded>();
   #waitingBytes = 0;
   /** Calls of the current second that are only counted, by summary. */
@@ -122,9 +122,9 @@ export class Recorder {
     return this.#changed.size < MOST_WAITING && this.#failed.take(now);
   }
 
-  /** Adds a call without an entry. If it is slow, `lister` may create one. */
-  addUnlisted(call: LiveCall, lister: CallLister): void {
-    this.#unlisted.add(call, lister);
+  /** Adds a call without an entry. If it is slow, `maker` may make one. */
+  addUnlisted(call: LiveCall, maker: EntryMaker): void {
+    this.#unlisted.add(call, maker);
     this.#loop.schedule();
   }
 
@@ -215,10 +215,10 @@ export class Recorder {
   #listSlow(): void {
     const now = this.clock.now();
     for (let { oldest } = this.#unlisted; oldest !== undefined; { oldest } = this.#unlisted) {
-      const { key: call, value: lister } = oldest;
+      const { key: call, value: maker } = oldest;
       if (now - call.startedAt < SLOW_MS || !this.takesSpecialCall(now)) return;
       this.#unlisted.delete(call);
-      lister.list(call);
+      maker.entryOf(call);
     }
   }
 

@@ -42,7 +42,7 @@ export class SessionRecorder implements SessionListener {
   }
 
   callPromoted(call: LiveCall, taskId: string): void {
-    const record = this.list(call);
+    const record = this.entryOf(call);
     record.entry.taskId = taskId;
     this.#tasks.set(taskId, record);
     this.#recorder.changed(record);
@@ -59,7 +59,7 @@ export class SessionRecorder implements SessionListener {
         return;
       }
     }
-    this.#end(this.list(call), end, now);
+    this.#end(this.entryOf(call), end, now);
   }
 
   callLeft(call: LiveCall): void {
@@ -102,7 +102,7 @@ export class SessionRecorder implements SessionListener {
     const link = requestOf(interaction.link);
     const task = link?.taskId === undefined ? undefined : this.#tasks.get(link.taskId);
     const live = link?.callId === undefined ? undefined : this.#live.get(link.callId);
-    const call = task ?? (live && this.list(live));
+    const call = task ?? (live && this.entryOf(live));
     record.taskId = link?.taskId;
     if (call !== record.call) {
       this.#detach(record, this.#recorder.clock.now());
@@ -159,7 +159,7 @@ export class SessionRecorder implements SessionListener {
   // --- Entries ---
 
   /** The entry of a call, created if missing. */
-  list(call: LiveCall): CallRecord {
+  entryOf(call: LiveCall): CallRecord {
     if (call.recorded !== undefined) return call.recorded;
     this.#recorder.removeUnlisted(call);
     return this.#listed(call);

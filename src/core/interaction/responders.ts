@@ -19,8 +19,8 @@ export type ResponderScope = { callId: string } | { taskId: string } | 'model' |
 /** With `handOver`, the client is still connected and keeps a question that another of its calls may have asked. */
 export type Unregister = (options?: { handOver?: boolean }) => void;
 
-/** The open interactions of the session. */
-interface OpenInteractions {
+/** The open interactions, which are offered to responders. */
+interface OfferedInteractions {
   open(): OpenInteraction[];
   dispatch(id: string, event: { type: 'offered_again' }): void;
 }
@@ -43,8 +43,8 @@ export class Responders {
     return this.#claims.has(id);
   }
 
-  /** Offers it the open interactions now; those that it leaves when it ends are offered to others. */
-  register(scope: ResponderScope, responder: Responder, interactions: OpenInteractions): Unregister {
+  /** Offers the responder the open interactions. Those it still has when it is unregistered are offered to others. */
+  register(scope: ResponderScope, responder: Responder, interactions: OfferedInteractions): Unregister {
     const registration: Registration = { scope, responder };
     this.#registered.add(registration, registration);
     for (const interaction of interactions.open()) {

@@ -6,12 +6,12 @@ export type Body = { kind: 'complete'; bytes: Buffer } | { kind: 'too-large' } |
 
 const READING = Symbol('reading');
 
-interface Read extends IncomingMessage {
-  [READING]?: Reading | undefined;
+interface BodyRequest extends IncomingMessage {
+  [READING]?: PartialBody | undefined;
 }
 
 /** What has been read of a body. */
-interface Reading {
+interface PartialBody {
   chunks: Buffer[] | undefined;
   size: number;
   readonly limit: number;
@@ -19,7 +19,7 @@ interface Reading {
 }
 
 /** Reads a request body once, up to a limit. The rest of a larger one is discarded; `endResponse` waits for its end. */
-export function readBody(req: Read, limit: number): Promise<Body> {
+export function readBody(req: BodyRequest, limit: number): Promise<Body> {
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.resolve({ kind: 'too-large' });
   return new Promise((resolve) => {
     req[READING] = { chunks: undefined, size: 0, limit, resolve };
@@ -31,7 +31,7 @@ export function readBody(req: Read, limit: number): Promise<Body> {
   });
 }
 
-function onData(this: Read, chunk: Buffer): void {
+function onData(this: BodyRequest, chunk: Buffer): void {
   const reading = this[READING];
   if (reading === undefined) return;
   reading.size += chunk.length;
@@ -43,13 +43,13 @@ function onData(this: Read, chunk: Buffer): void {
   reading.resolve({ kind: 'too-large' });
 }
 
-function onEnd(this: Read): void {
+function onEnd(this: BodyRequest): void {
   const reading = this[READING];
   this[READING] = undefined;
   reading?.resolve({ kind: 'complete', bytes: joined(reading.chunks ?? []) });
 }
 
-function onClose(this: Read): void {
+function onClose(this: BodyRequest): void {
   this[READING]?.resolve({ kind: 'broken', why: 'the connection was closed' });
 }
 

@@ -102,14 +102,10 @@ export class HttpListener {
     this.#guard = new Guard(settings, () => this.#url);
     this.#server = createServer((req, res) => {
       if (res.socket === null) closeWithConnection(req, res);
-      const failed = (error: unknown): void => {
-        gateway.log.error('request_failed', { error: messageOf(error) });
-        respondError(res, 500, INTERNAL_ERROR, 'internal error');
-      };
       try {
-        this.#handle(req, res)?.catch(failed);
+        this.#handle(req, res)?.catch((error: unknown) => this.#failed(res, error));
       } catch (error) {
-        failed(error);
+        this.#failed(res, error);
       }
     });
     // With Node's default of 5 s, clients would have to reconnect for most requests.
@@ -200,12 +196,17 @@ export class HttpListener {
     return this.#eras?.legacy.counts ?? { sessions: 0, streams: 0, requests: 0 };
   }
 
+  #failed(res: ServerResponse, error: unknown): void {
+    this.#gateway.log.error('request_failed', { error: messageOf(error) });
+    respondError(res, 500, INTERNAL_ERROR, 'internal error');
+  }
+
   /** Avoids awaits: the fast path of a client's request. */
   #handle(req: IncomingMessage, res: ServerResponse): Promise<void> | undefined {
     const path = pathOf(req.url ?? '/');
     const isForwarded = this.#cluster !== undefined && req.headers[FORWARDED] !== undefined;
     const isUsual = isForClients(path) && !isForwarded && !this.#gateway.isInDoubt;
-    return isUsual ? this.#identify(req, res, path) : this.#handleOther(req, res, path);
+    return isUsual ? this.#admit(req, res, path) : this.#handleOther(req, res, path);
   }
 
   async #handleOther(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
@@ -232,11 +233,11 @@ export class HttpListener {
       await this.#forwarded(this.#cluster, req, res, path);
       return;
     }
-    await this.#identify(req, res, path);
+    await this.#admit(req, res, path);
   }
 
-  /** Finds out who sends the request, and passes it on. */
-  #identify(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> | undefined {
+  /** Checks who sends the request, and serves it. */
+  #admit(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> | undefined {
     if (this.#guard.resource?.describe(req, res, path)) return undefined;
     let identity: Identity | Promise<Identity>;
     try {
@@ -251,9 +252,9 @@ export class HttpListener {
       this.#refuse(req, res, error);
       return undefined;
     }
-    if (!(identity instanceof Promise)) return this.#pass(path, req, res, identity);
+    if (!(identity instanceof Promise)) return this.#serveAs(path, req, res, identity);
     return identity.then(
-      (found) => this.#pass(path, req, res, found),
+      (found) => this.#serveAs(path, req, res, found),
       (error: unknown) => this.#refuse(req, res, error),
     );
   }
@@ -267,7 +268,7 @@ export class HttpListener {
     respondGatewayError(res, error, { headers: headersFor(error) });
   }
 
-  #pass(path: string, req: IncomingMessage, res: ServerResponse, identity: Identity): Promise<void> | undefined {
+  #serveAs(path: string, req: IncomingMessage, res: ServerResponse, identity: Identity): Promise<void> | undefined {
     const { metrics } = this.#settings;
     if (path !== '/metrics' || metrics === undefined) return this.#at(path, req, res, identity);
     if (this.#gateway.seesAll(identity)) return respondMetrics(req, res, metrics);
@@ -593,7 +594,7 @@ function isOfConsole(path: string, { headers }: IncomingMessage): boolean {
   return path.startsWith('/api/') || path.startsWith('/console/') || path === '/console';
 }
 
-/** Nothing for people is at these paths. */
+/** These paths have no pages for people. */
 function isForClients(path: string): boolean {
   return path === '/mcp' || path.startsWith('/mcp/');
 }

@@ -135,7 +135,7 @@ export function setArrival(res: Forwarded, whenArrived: WhenArrived): void {
   res[ARRIVAL] = whenArrived;
 }
 
-/** Is told what becomes of a response. */
+/** Receives the fate of a response. */
 export interface ResponseListener {
   /** Called once: whether the whole response reached a connected client; if not, whether it may have arrived all the same. */
   onHandedOver(complete: boolean, mayHaveArrived: boolean): void;
@@ -143,11 +143,17 @@ export interface ResponseListener {
   onClosed?(): void;
 }
 
+const HANDOVER = Symbol('handover');
+
+interface WatchedResponse extends Forwarded {
+  [HANDOVER]?: { readonly listener: ResponseListener; finished: boolean; told: boolean };
+}
+
 /**
  * Reports the fate of a response to its only listener. Node reports a response as finished even if its connection broke during the
  * write; only the socket knows, a moment later.
  */
-export function listenToResponse(res: Listened, listener: ResponseListener): void {
+export function listenToResponse(res: WatchedResponse, listener: ResponseListener): void {
   res[HANDOVER] = { listener, finished: false, told: false };
   // Not closures, which would stay with each open response.
   res.on('finish', onFinish);
@@ -155,13 +161,7 @@ export function listenToResponse(res: Listened, listener: ResponseListener): voi
   res.on('close', onClose);
 }
 
-const HANDOVER = Symbol('handover');
-
-interface Listened extends Forwarded {
-  [HANDOVER]?: { readonly listener: ResponseListener; finished: boolean; told: boolean };
-}
-
-function onFinish(this: Listened): void {
+function onFinish(this: WatchedResponse): void {
   const handover = this[HANDOVER];
   if (handover === undefined) return;
   handover.finished = true;
@@ -170,13 +170,13 @@ function onFinish(this: Listened): void {
   else whenArrived((arrival) => handover.listener.onHandedOver(arrival === 'received', arrival === 'unknown'));
 }
 
-function onClose(this: Listened): void {
+function onClose(this: WatchedResponse): void {
   const handover = this[HANDOVER];
   if (handover?.finished === false) process.nextTick(tell, this);
   handover?.listener.onClosed?.();
 }
 
-function tell(res: Listened): void {
+function tell(res: WatchedResponse): void {
   const handover = res[HANDOVER];
   if (handover === undefined || handover.told) return;
   handover.told = true;

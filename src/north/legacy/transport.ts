@@ -56,7 +56,7 @@ interface Stream {
   /** Replies as JSON, held back until all are complete, while it is not a stream. */
   replies: string[];
   isBatch: boolean;
-  /** The replies that were written to `res`; absent without one. */
+  /** The replies that were written to `res`; absent until the stream has a response. */
   answered: AnsweredOn | undefined;
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 import { messageText } from '../kept-results.ts';
-import { HEADER_MISMATCH, METHOD_NOT_FOUND } from '../../lib/rpc-error.ts';
+import { HEADER_MISMATCH, METHOD_NOT_FOUND, UNSUPPORTED_VERSION } from '../../lib/rpc-error.ts';
 import { type OutgoingMessage, type RequestId } from '../message.ts';
 
 /** The HTTP status that the specification assigns to errors. */
@@ -21,7 +21,7 @@ const STATUS: Record<number, number> = {
   [METHOD_NOT_FOUND]: 404,
   [HEADER_MISMATCH]: 400,
   [-32021]: 400,
-  [-32022]: 400,
+  [UNSUPPORTED_VERSION]: 400,
 };
 
 export function statusOf(code: number, otherwise: number): number {

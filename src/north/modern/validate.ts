@@ -4,11 +4,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isText } from '../../lib/exact-json.ts';
 import { MODERN_VERSION, VERSION_KEY } from '../../lib/protocol.ts';
 import {
+  HEADER_MISMATCH,
   INVALID_PARAMS,
   INVALID_REQUEST,
   UNSUPPORTED_VERSION,
   type RpcFailure,
-  HEADER_MISMATCH,
 } from '../../lib/rpc-error.ts';
 import { isObject } from '../../lib/values.ts';
 import { metaMistake, type ClientInfoMistake } from '../client-info.ts';
