@@ -1,5 +1,4 @@
 /** A server of each kind for as long as the soak takes: over HTTP in this process, and as a program. */
-import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerConfig } from '../../src/core/ports/server-config.ts';
@@ -10,8 +9,8 @@ import { startTasksV2Http } from '../../tests/servers/tasks-v2-http.ts';
 import { requestsOf } from '../../tests/servers/tasks/state.ts';
 import { startV1Http } from '../../tests/servers/v1-http.ts';
 import { startV2Http } from '../../tests/servers/v2-http.ts';
-import { bundle } from '../../tests/support/build.ts';
-import { bundlePath, type BundledServer } from '../../tests/support/servers.ts';
+import { bundleProgram } from '../../tests/support/bundle-program.ts';
+import { sourcePath, type BundledServer } from '../../tests/support/servers.ts';
 
 export interface SoakServers {
   configs: Record<string, ServerConfig>;
@@ -37,7 +36,7 @@ const LOOK_MS = 20;
 
 export const nameOf = (kind: ServerKind, door: Door): string => `${kind}-${door}`;
 
-/** The programs are copied into the folder, so that their processes can be told from those of anybody else. */
+/** The programs are in the folder, so that their processes can be told from those of anybody else. */
 export async function startServers(folder: string): Promise<SoakServers> {
   const [plain, pushes, tasks, rounds, extension] = await Promise.all([
     startV1Http(),
@@ -50,9 +49,8 @@ export async function startServers(folder: string): Promise<SoakServers> {
   const configs: Record<string, ServerConfig> = {};
   for (const [kind, { url }] of Object.entries(http)) configs[nameOf(kind as ServerKind, 'http')] = { url };
   for (const [kind, program] of Object.entries(PROGRAMS)) {
-    const file = join(folder, `${program}.mjs`);
-    await bundle(program);
-    await copyFile(bundlePath(program), file);
+    const file = join(folder, `${program}.cjs`);
+    await bundleProgram(sourcePath(program), file);
     const env = { TEST_MODERN_ONLY: '1' };
     configs[nameOf(kind as ServerKind, 'stdio')] = { command: process.execPath, args: [file], env };
   }
