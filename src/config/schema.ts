@@ -653,7 +653,7 @@ const settings = group('The settings of meanwhile itself.', {
   limits: group('Limits that protect the gateway.', {
     bodyBytes: bytes(
       4_194_304,
-      'The largest request body. Up to 256 MB of a larger one are read and discarded, so that its client gets the error.',
+      'The largest request body. Up to 256 MB of a refused one are read and discarded, for at most 30 seconds, so that its client gets the error.',
     ),
     messageBytes: bytes(16_777_216, 'The largest message that is accepted from a server.'),
     resultBytes: bytes(16_777_216, 'The largest task result that is kept.'),

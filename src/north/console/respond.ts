@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { stringifyExact } from '../../lib/exact-json.ts';
-import { respondJson } from '../http/response.ts';
+import { endResponse, respondJson } from '../http/response.ts';
 import type { ApiError } from './api-error.ts';
 
 /** Headers of every response of the console and its API: no use by other sites, and no content sniffing. */
@@ -25,7 +25,7 @@ export function respond(
   const all = Object.entries({ ...PRIVATE, ...headers }).flatMap(([name, value]) =>
     (typeof value === 'string' ? [value] : value).flatMap((each) => [name, each]),
   );
-  if (body === undefined) res.writeHead(status, all).end();
+  if (body === undefined) endResponse(res.writeHead(status, all));
   else respondJson(res, status, stringifyExact(body), all);
 }
 

@@ -9,10 +9,9 @@ const KEEP_ALIVE_MS = 15_000;
 /** Longer bodies are sent as bytes. */
 const LONG_BODY = 64 * 1024;
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
-/** How much of a request is read after it has been refused. Node's `requestTimeout` of five minutes limits the time. */
+/** How much of a request is read after it has been refused, and for how long; then its connection is closed. */
 const MAX_DISCARDED_BYTES = 256 * 1024 * 1024;
-/** The connection is closed if no more of the request arrives for this long. */
-const DISCARD_IDLE_MS = 30_000;
+const MAX_DISCARD_MS = 30_000;
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -36,7 +35,7 @@ export function respondJson(res: ServerResponse, status: number, body: string, h
  * Ends a response. If its request is still arriving, the rest of it is read and discarded first: if the connection closed before
  * that, it would be reset, and the client might not see the response.
  */
-export function endResponse(res: ServerResponse, content: string | Buffer | undefined): void {
+export function endResponse(res: ServerResponse, content?: string | Buffer): void {
   const { req } = res;
   if (req.complete || !hasBody(req)) {
     res.end(content);
@@ -45,13 +44,18 @@ export function endResponse(res: ServerResponse, content: string | Buffer | unde
   // With HEAD, nothing is sent otherwise before the end.
   res.flushHeaders();
   if (content !== undefined) res.write(content);
-  req.setTimeout(DISCARD_IDLE_MS);
+  // Not a timeout of the socket, which would also apply to the next request on this connection.
+  const deadline = setTimeout(() => req.destroy(), MAX_DISCARD_MS);
+  res.once('close', () => clearTimeout(deadline));
   let left = MAX_DISCARDED_BYTES;
   req.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) req.destroy();
   });
-  req.once('end', () => res.end());
+  req.once('end', () => {
+    clearTimeout(deadline);
+    res.end();
+  });
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -154,6 +158,7 @@ interface WatchedResponse extends Forwarded {
  * write; only the socket knows, a moment later.
  */
 export function listenToResponse(res: WatchedResponse, listener: ResponseListener): void {
+  if (res[HANDOVER] !== undefined) throw new Error('the response already has a listener');
   res[HANDOVER] = { listener, finished: false, told: false };
   // Not closures, which would stay with each open response.
   res.on('finish', onFinish);
