@@ -9,6 +9,8 @@ export const INTERNAL_ERROR = -32603;
 export const RESOURCE_NOT_FOUND = -32002;
 /** A header of a request does not match its body (2026-07-28). */
 export const HEADER_MISMATCH = -32020;
+/** The client does not support what the request requires (2026-07-28). */
+export const MISSING_CAPABILITY = -32021;
 /** The server does not support the protocol version of the request. */
 export const UNSUPPORTED_VERSION = -32022;
 /** The client must open a page first (2025-11-25). */

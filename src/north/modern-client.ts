@@ -6,7 +6,7 @@ import {
   MODERN_VERSION,
   TASKS_EXTENSION,
 } from '../lib/protocol.ts';
-import { RpcError } from '../lib/rpc-error.ts';
+import { MISSING_CAPABILITY, RpcError } from '../lib/rpc-error.ts';
 import { isObject } from '../lib/values.ts';
 
 export const MODERN_VERSIONS = [MODERN_VERSION];
@@ -63,8 +63,6 @@ function programState(name: string): string {
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
-
-const MISSING_CAPABILITY = -32021;
 
 /** The capability that a client must declare for requests about tasks. */
 const TASKS_REQUIRED = { extensions: { [TASKS_EXTENSION]: {} } };

@@ -539,8 +539,9 @@ export class Calls implements CallOwner {
     call.answer({ kind: 'cancelled' });
   }
 
-  /** The request no longer waits for the call, which becomes a task. Called by the call itself, which checks that it waits. */
+  /** The request no longer waits for the call, which becomes a task. */
   promote(call: LiveCall, because: Because): void {
+    if (call.answered) return;
     const { server, tool, args, program, ttlMs, exposed, meta, webhook } = call.request;
     const trace = traceparentIn(meta);
     // From now on they count towards the task.

@@ -77,7 +77,7 @@ export class LiveCall implements CallListener {
 
   /** Promotes it to a task, unless its request has been answered. */
   promote(because: Because): void {
-    if (!this.answered) this.#owner.promote(this, because);
+    this.#owner.promote(this, because);
   }
 
   onProgress(progress: Progress): void {

@@ -54,6 +54,7 @@ export class Presence {
 
   /** Must be called once for each request. */
   endRequest(): void {
+    if (this.#requests === 0) throw new Error('no request is open');
     this.#requests -= 1;
     this.#parts.requests.release();
     this.#release();

@@ -7,12 +7,12 @@ import { loadUndici } from '../../lib/http-connections.ts';
 import { GatewayClient } from './gateway-client.ts';
 
 test.each([
-  { how: 'in one piece', pieces: 1, size: 60_000, isRead: true },
-  { how: 'in many small pieces', pieces: 100, size: 400, isRead: true },
-  { how: 'in several reads', pieces: 1, size: 1_000_000, isRead: false },
+  { how: 'in one piece', pieces: 1, size: 60_000, isEndSeen: true },
+  { how: 'in many small pieces', pieces: 100, size: 400, isEndSeen: true },
+  { how: 'in several reads', pieces: 1, size: 1_000_000, isEndSeen: false },
 ])(
   'K-3: a slow client gets a whole response that arrives $how although the connection to the other gateway ends',
-  async ({ pieces, size, isRead }) => {
+  async ({ pieces, size, isEndSeen }) => {
     const head = 'HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n';
     const body = `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`.repeat(pieces);
     let isSent = false;
@@ -45,7 +45,7 @@ test.each([
     expect(client.listenerCount('drain')).toBe(1);
     // The end of the connection arrives meanwhile.
     await expect.poll(() => isSent).toBe(true);
-    await expect.poll(connections).toBe(isRead ? 0 : 1);
+    await expect.poll(connections).toBe(isEndSeen ? 0 : 1);
     for (let isFinished = false; !isFinished;) {
       const done = proceed;
       proceed = undefined;

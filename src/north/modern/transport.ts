@@ -13,14 +13,14 @@ import {
 } from '../http/response.ts';
 import { limitUnread } from '../http/unread.ts';
 import { messageText } from '../kept-results.ts';
-import { HEADER_MISMATCH, METHOD_NOT_FOUND, UNSUPPORTED_VERSION } from '../../lib/rpc-error.ts';
+import { HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION } from '../../lib/rpc-error.ts';
 import { type OutgoingMessage, type RequestId } from '../message.ts';
 
 /** The HTTP status that the specification assigns to errors. */
 const STATUS: Record<number, number> = {
   [METHOD_NOT_FOUND]: 404,
   [HEADER_MISMATCH]: 400,
-  [-32021]: 400,
+  [MISSING_CAPABILITY]: 400,
   [UNSUPPORTED_VERSION]: 400,
 };
 
