@@ -65,11 +65,11 @@ export function withNearestNumbers<T>(value: T): T {
 
 /** Whether a text may contain integers that are not exact as JavaScript numbers. */
 export function hasManyDigits(text: string): boolean {
-  return manyDigits(text, 0) !== undefined;
+  return nextLongRow(text, 0) !== undefined;
 }
 
 /** Where the next row of many digits is. Looks at every 16th character only: the row cannot avoid all of them. */
-function manyDigits(text: string, from: number): { start: number; end: number } | undefined {
+function nextLongRow(text: string, from: number): { start: number; end: number } | undefined {
   for (let at = from + MANY_DIGITS - 1; at < text.length; at += MANY_DIGITS) {
     if (!isDigit(text, at)) continue;
     let [start, end] = [at, at + 1];
@@ -86,8 +86,8 @@ function isDigit(text: string, at: number): boolean {
 }
 
 /**
- * Takes valid JSON, and yields JSON whose big numbers are texts, after each `piece` characters. Digits inside its texts are left
- * alone.
+ * Marks the big numbers of valid JSON, but not digits inside its texts. Yields the marked JSON in parts, each made of at least `piece`
+ * characters.
  */
 export function* markBigNumbers(text: string, piece = Infinity): Generator<string> {
   let parts: string[] = [];
@@ -95,7 +95,7 @@ export function* markBigNumbers(text: string, piece = Infinity): Generator<strin
   let copied = 0;
   let isInText = false;
   let quote = nextQuote(text, 0);
-  for (let row = manyDigits(text, 0); row !== undefined;) {
+  for (let row = nextLongRow(text, 0); row !== undefined;) {
     let at: number;
     if (quote < row.start) {
       if (!isEscaped(text, quote)) isInText = !isInText;
@@ -108,7 +108,7 @@ export function* markBigNumbers(text: string, piece = Infinity): Generator<strin
         parts.push(text.slice(copied, start), marked(text.slice(start, at)));
         copied = at;
       }
-      row = manyDigits(text, at);
+      row = nextLongRow(text, at);
     }
     if (at - yielded >= piece) {
       parts.push(text.slice(copied, at));

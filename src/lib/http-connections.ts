@@ -139,7 +139,9 @@ export class HttpConnection {
     if (socket === undefined || !Object.hasOwn(socket, 'read')) return;
     Reflect.deleteProperty(socket, 'read');
     // Not at once: undici may be parsing a piece, or a new reader may still have to take pieces that arrived before it.
-    process.nextTick(() => socket.emit('readable'));
+    process.nextTick(() => {
+      if (!socket.destroyed) socket.emit('readable');
+    });
   }
 
   /** Whether part of a request is still unsent. */

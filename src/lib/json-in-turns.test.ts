@@ -44,6 +44,7 @@ test.each<[string, () => Promise<unknown>, number]>([
   ['is written', async () => stringifyInTurns({ text: 'x'.repeat(1000) }, 100), 5],
   ['is parsed', async () => parseInTurns('{"text":"x"}'), 2],
   ['with large numbers is parsed', async () => parseInTurns(`[${`${'9'.repeat(20)},`.repeat(10)}0]`, 50), 7],
+  ['is parsed beside another one', async () => Promise.all([parseInTurns('{}'), parseInTurns('{}')]), 4],
   ['with digits in a text is parsed', async () => parseInTurns(`[${'"x",'.repeat(50)}"${'9'.repeat(20)}"]`, 50), 6],
 ])('X-3: other work runs while a large value %s', async (_what, work, least) => {
   let turns = 0;

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { hasManyDigits, isText, markBigNumbers, plainText, stringifyExact } from './exact-json.ts';
+import { hasManyDigits, isText, markBigNumbers, parseExact, plainText, stringifyExact } from './exact-json.ts';
 import { roughSize } from './rough-size.ts';
 
 /** How much is written in one turn: about two milliseconds' worth. */
@@ -8,12 +8,30 @@ const PIECE = 512 * 1024;
 /** Longer texts are parsed in turns. */
 export const LARGE_TEXT = 1024 * 1024;
 
+export const isLarge = (text: string): boolean => text.length > LARGE_TEXT;
+
+/** Parses a text as `parseExact` does, a large one in turns. */
+export async function parseText(text: string): Promise<unknown> {
+  return isLarge(text) ? parseInTurns(text) : parseExact(text);
+}
+
+/** Resolves when all texts so far have been parsed. */
+let earlier: Promise<void> = Promise.resolve();
+
 /**
- * Parses a large text as `parseExact` does, over several turns of the event loop: one to put its pieces together and to look for long
- * numbers, one to parse it, and another one for the caller. If it has long numbers, they are marked in pieces, and it is parsed
- * again. So other work waits for no longer than it takes to parse the text.
+ * Parses a large text as `parseExact` does, over several turns of the event loop: one to look for long numbers, one to parse it, and
+ * another one for the caller. If it has long numbers, they are marked in pieces, and it is parsed again. Several texts are parsed one
+ * after the other: at the same time, they would take their turns together. So other work waits for no longer than it takes to parse
+ * one text.
  */
-export async function parseInTurns(text: string, piece = PIECE): Promise<unknown> {
+export function parseInTurns(text: string, piece?: number): Promise<unknown> {
+  const parsed = earlier.then(() => parseNext(text, piece));
+  const ignore = (): void => {};
+  earlier = parsed.then(ignore, ignore);
+  return parsed;
+}
+
+async function parseNext(text: string, piece = PIECE): Promise<unknown> {
   const mayBeInexact = hasManyDigits(text);
   await nextTurn();
   const value: unknown = JSON.parse(text);
