@@ -34,7 +34,7 @@ export function createBackends(
   addressesForClients: AllowedAddresses,
   log: Log,
 ): Backends {
-  const limits = new MessageLimits(messageBytes);
+  const limits = new MessageLimits(messageBytes, clock);
   const pings = new PingSchedule(pingMs, clock);
   const diallers = (isAllowed: AddressCheck | undefined): Record<'plain' | 'withRoots', Dialler> => ({
     plain: new Dialler(connectTimeoutMs, GATEWAY_IDENTITY, { isAllowed, limits, clock }),

@@ -17,7 +17,7 @@ test('B-4: the error of an ended child has its exit code, stray output and last 
   });
 });
 
-// The last one takes longer to parse than the process takes to end.
+// The third result takes longer to parse than the process takes to end.
 test('B-1, B-4: large and small messages arrive in order, also if the child exits right after it wrote them', async () => {
   const script = `
     const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
@@ -30,10 +30,17 @@ test('B-1, B-4: large and small messages arrive in order, also if the child exit
     send({ method: 'after' });
     process.stdout.write('\\n \\r\\n');
     process.stdout.write('{"jsonrpc":"2.0","id":3,"result":{"list":[' + '9007199254740993,'.repeat(500000) + '1]}}\\n');
+    for (let left = 300; left > 0; left -= 1) send({ method: 'many', params: { text: 'x'.repeat(500) } });
+    send({ method: 'last' });
   `;
   const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, new MessageLimit());
   const seen: unknown[] = [];
-  child.onmessage = (message) => void seen.push('method' in message ? message.method : message.id);
+  let many = 0;
+  child.onmessage = (message) => {
+    const name = 'method' in message ? message.method : message.id;
+    if (name === 'many') many += 1;
+    else seen.push(name);
+  };
   child.onnoise = (line, stream) => void seen.push(`${stream} ${line.slice(0, 9)}`);
   const closed = new Promise<void>((resolve) => {
     child.onclose = () => {
@@ -43,5 +50,6 @@ test('B-1, B-4: large and small messages arrive in order, also if the child exit
   });
   await child.start();
   await closed;
-  expect(seen).toEqual(['before', 1, 'between', 2, 'stdout {"text":"', 'after', 3, 'closed']);
+  expect(seen).toEqual(['before', 1, 'between', 2, 'stdout {"text":"', 'after', 3, 'last', 'closed']);
+  expect(many).toBe(300);
 });

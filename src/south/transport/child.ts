@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { CommandServerConfig } from '../../core/ports/server-config.ts';
@@ -54,7 +54,7 @@ export class ChildTransport implements ServerTransport {
   #died: string | undefined;
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
-  readonly #incoming: MessageLines;
+  readonly #limit: MessageLimit;
   /** Messages that are being parsed. */
   readonly #parsing = new PendingWork();
   readonly #reader: MessageReader = {
@@ -64,7 +64,7 @@ export class ChildTransport implements ServerTransport {
 
   constructor(config: CommandServerConfig, limit: MessageLimit) {
     this.#config = config;
-    this.#incoming = new MessageLines(limit);
+    this.#limit = limit;
   }
 
   get pid(): number | null {
@@ -89,10 +89,7 @@ export class ChildTransport implements ServerTransport {
     child.stdin.on('error', (error) => this.onerror?.(error));
     // Each message that waits to be written adds a listener; many listeners are not a leak.
     child.stdin.setMaxListeners(0);
-    const inOrder = new InOrder(child.stdout, this.#parsing, (error) => this.onerror?.(error));
-    child.stdout.on('data', (chunk: Buffer) => {
-      for (const line of this.#incoming.append(chunk)) inOrder.add(() => this.#line(line));
-    });
+    this.#readLines(child.stdout);
     onLines(child.stderr, (line) => {
       this.#lastWords = [...this.#lastWords, line].slice(-LAST_LINES);
       this.onnoise(line, 'stderr');
@@ -108,17 +105,38 @@ export class ChildTransport implements ServerTransport {
           (signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`);
         if (!this.#closing) this.#died = how;
         // Its last output may still be in the pipes.
-        const closed = new Promise((done) => {
-          child.once('close', done);
+        const closed = new Promise<true>((done) => {
+          child.once('close', () => done(true));
         });
-        void within(PIPES_MS, closed).then(async () => {
-          await this.#parsing.done();
+        void this.#outputRead(closed).then(() => {
           resolve(how);
           this.onexit(how);
           this.#ended();
         });
       });
     });
+  }
+
+  #readLines(stdout: Readable): void {
+    const onError = (error: Error): void => this.onerror?.(error);
+    const inOrder = new InOrder(stdout, { limit: this.#limit, parsing: this.#parsing, onError });
+    const lines = new MessageLines(this.#limit, stdout);
+    stdout.on('data', (chunk: Buffer) => {
+      for (const line of lines.append(chunk)) {
+        const length = typeof line === 'string' ? line.length : 0;
+        inOrder.add(length, () => this.#line(line));
+      }
+    });
+    stdout.once('close', () => lines.clear());
+  }
+
+  /** Waits until its output has been read and parsed. While a large message is parsed, the pipes are not read. */
+  async #outputRead(closed: Promise<true>): Promise<void> {
+    let isRead: boolean;
+    do {
+      isRead = (await within(PIPES_MS, closed)) ?? this.#parsing.isEmpty;
+      await this.#parsing.done();
+    } while (!isRead);
   }
 
   #spawn(): ChildProcessWithoutNullStreams {
@@ -203,7 +221,6 @@ export class ChildTransport implements ServerTransport {
     this.#child?.stdout?.destroy();
     this.#child?.stderr?.destroy();
     this.#child?.stdin?.destroy();
-    this.#incoming.clear();
     this.onclose?.();
   }
 

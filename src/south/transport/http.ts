@@ -14,7 +14,7 @@ import { within } from '../../lib/timers.ts';
 import { SignInRequired } from '../../core/sign-in/required.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
-import { LARGE_TEXT, parseInTurns } from '../../lib/json-in-turns.ts';
+import { parseText } from '../../lib/json-in-turns.ts';
 import { isObject } from '../../lib/values.ts';
 import type { ConnectionAccount } from '../../core/sign-in/connection-account.ts';
 import { bearer, sendAgain, sendAuthorized, type Send } from './account.ts';
@@ -33,7 +33,7 @@ import {
   type HttpRequest,
 } from './http-pool.ts';
 import type { MessageLimit } from './message-size.ts';
-import { readMessage } from './message.ts';
+import { isRequest, readMessage } from './message.ts';
 import { modernHeaders } from './modern-headers.ts';
 import { handleOversize } from './oversize-message.ts';
 import { HttpRefusal } from './http-refusal.ts';
@@ -195,6 +195,7 @@ export class HttpTransport implements ServerTransport {
         open.exchange = exchange;
         return answerOf(exchange, this.#health);
       };
+      // As `sendAuthorized` does, which would be two more async functions for each call.
       const current = account?.tokens.current();
       const token = current instanceof Promise ? await current : current;
       let answer = await send(token);
@@ -260,14 +261,21 @@ export class HttpTransport implements ServerTransport {
 
   async #receiveParts(open: OpenRequest, body: HttpBody): Promise<void> {
     const text = await readText(body, this.#limit);
-    if (text.length > LARGE_TEXT) await this.#parsing.track(this.#receiveLarge(open, text));
-    else this.#receive(open, parseJson(text), text.length);
+    await this.#handle(text, async () => {
+      const parsed = await parseText(text).catch(notJson);
+      // The request may have been cancelled meanwhile.
+      if (!open.dropped) this.#receive(open, parsed, text.length);
+    });
   }
 
-  async #receiveLarge(open: OpenRequest, text: string): Promise<void> {
-    const parsed = await parseInTurns(text).catch(notJson);
-    // The request may have been cancelled meanwhile.
-    if (!open.dropped) this.#receive(open, parsed, text.length);
+  /** Handles a text that has arrived. The transport waits for that before it closes. */
+  async #handle<T>(text: string, work: () => Promise<T>): Promise<T> {
+    const onHandled = this.#limit.handling(text.length);
+    try {
+      return await this.#parsing.track(work());
+    } finally {
+      onHandled?.();
+    }
   }
 
   #receive(open: OpenRequest, parsed: unknown, length: number): void {
@@ -443,17 +451,19 @@ export class HttpTransport implements ServerTransport {
     const text = await this.#refusalText(answer.body);
     if (answer.status === 404 && this.sessionId !== undefined) {
       this.#health.onLost(new ServerFailure('closed', 'the server no longer knows the session'));
-    } else if (request !== undefined && (await this.#parsing.track(this.#receiveError(request, text)))) return;
+    } else if (request !== undefined && (await this.#receiveError(request, text))) return;
     const redirected = headerOf(answer.headers, 'location') !== undefined;
     throw new HttpRefusal(answer.status, this.#url.origin, text, redirected, answer.denied);
   }
 
   /** A protocol error inside an HTTP error is still the answer to the request. Returns whether there is one. */
   async #receiveError({ id, open }: { id: RequestId; open: OpenRequest }, text: string): Promise<boolean> {
-    const error = await errorFor(id, text);
-    // The request may have been cancelled meanwhile.
-    if (error !== undefined && !open.dropped) this.#deliver(error, 'any');
-    return error !== undefined;
+    return this.#handle(text, async () => {
+      const error = await errorFor(id, text);
+      // The request may have been cancelled meanwhile.
+      if (error !== undefined && !open.dropped) this.#deliver(error, 'any');
+      return error !== undefined;
+    });
   }
 
   /** The status says enough: a body that does not end must not keep its connection. */
@@ -506,6 +516,8 @@ export class HttpTransport implements ServerTransport {
 
   #deliver(message: JSONRPCMessage, stream: StreamTag): void {
     if (!('method' in message) && message.id !== undefined) this.#requests.end(message.id);
+    // It could no longer be answered.
+    else if (this.#closed && isRequest(message)) return;
     this.onmessage?.(message, stream);
   }
 
@@ -518,10 +530,6 @@ export class HttpTransport implements ServerTransport {
 /** The response is not MCP: there may be no MCP server at this address. */
 function notMcp(what: string): ServerFailure {
   return new ServerFailure('not_mcp', `${what}; check that this is the URL of an MCP server`);
-}
-
-function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
-  return 'method' in message && 'id' in message;
 }
 
 const isSuccess = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
@@ -548,7 +556,7 @@ function notJson(): never {
 /** The JSON-RPC error in an HTTP error's body, if it answers this request. */
 async function errorFor(id: RequestId, text: string): Promise<JSONRPCMessage | undefined> {
   try {
-    const parsed = text.length > LARGE_TEXT ? await parseInTurns(text) : parseExact(text);
+    const parsed = await parseText(text);
     if (!isObject(parsed) || !isObject(parsed['error']) || parsed['id'] !== id) return undefined;
     return readMessage(parsed, text.length);
   } catch {

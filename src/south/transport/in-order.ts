@@ -1,46 +1,73 @@
+import type { MessageLimit, Pausable } from './message-size.ts';
 import type { PendingWork } from './pending-work.ts';
 
-/** A stream that messages are read from. */
-interface Pausable {
-  pause(): void;
-  resume(): void;
-}
+/** How much may wait, in characters, before the stream is paused: what is not read would be lost if the connection broke. */
+const MAX_WAITING = 64 * 1024;
+/** What an item takes besides its text. */
+const ITEM_OVERHEAD = 128;
 
 /** Handles one item; returns a promise if that takes several turns of the event loop. */
 type Work = () => Promise<void> | void;
 
+interface Item {
+  work: Work;
+  size: number;
+  /** Called when it has been handled. */
+  onHandled: (() => void) | undefined;
+}
+
+/** The transport that reads the stream. */
+export interface StreamReader {
+  limit: MessageLimit;
+  /** Messages that are being parsed. */
+  parsing: PendingWork;
+  onError: (error: Error) => void;
+}
+
 /**
- * Handles the items of a stream in order. While one takes several turns of the event loop, reading is paused, and items that were
- * already read wait.
+ * Handles the items of a stream in order. While one takes several turns of the event loop, the others wait; when many are waiting,
+ * reading is paused.
  */
 export class InOrder {
   readonly #source: Pausable;
-  readonly #pending: PendingWork;
-  readonly #onError: (error: Error) => void;
-  readonly #waiting: Work[] = [];
+  readonly #reader: StreamReader;
+  readonly #waiting: Item[] = [];
   /** Which of them is next. `shift()` would move all the others each time. */
   #next = 0;
+  #waitingSize = 0;
   #isRunning = false;
+  #isPaused = false;
 
-  constructor(source: Pausable, pending: PendingWork, onError: (error: Error) => void) {
+  constructor(source: Pausable, reader: StreamReader) {
     this.#source = source;
-    this.#pending = pending;
-    this.#onError = onError;
+    this.#reader = reader;
   }
 
-  add(work: Work): void {
-    this.#waiting.push(work);
+  /** `length`: of the text of the item. */
+  add(length: number, work: Work): void {
+    const size = length + ITEM_OVERHEAD;
+    this.#waiting.push({ work, size, onHandled: this.#reader.limit.handling(length) });
+    this.#waitingSize += size;
     if (!this.#isRunning) this.#run();
+    else if (this.#waitingSize > MAX_WAITING) {
+      this.#isPaused = true;
+      this.#source.pause();
+    }
   }
 
   #run(): void {
     this.#isRunning = true;
-    for (let work = this.#waiting[this.#next]; work !== undefined; work = this.#waiting[this.#next]) {
+    for (let item = this.#waiting[this.#next]; item !== undefined; item = this.#waiting[this.#next]) {
+      const { work, size, onHandled } = item;
       this.#next += 1;
+      this.#waitingSize -= size;
       const unfinished = this.#start(work);
-      if (unfinished === undefined) continue;
-      this.#source.pause();
-      void this.#pending.track(unfinished.catch(this.#onError).then(() => this.#continue()));
+      if (unfinished === undefined) {
+        onHandled?.();
+        continue;
+      }
+      const { parsing, onError } = this.#reader;
+      void parsing.track(unfinished.catch(onError).then(() => this.#continue(onHandled)));
       return;
     }
     this.#waiting.length = 0;
@@ -53,13 +80,16 @@ export class InOrder {
     try {
       return work() ?? undefined;
     } catch (error) {
-      this.#onError(error as Error);
+      this.#reader.onError(error as Error);
       return undefined;
     }
   }
 
-  #continue(): void {
+  #continue(onHandled: Item['onHandled']): void {
+    onHandled?.();
     this.#run();
-    if (!this.#isRunning) this.#source.resume();
+    if (!this.#isPaused || this.#waitingSize > MAX_WAITING) return;
+    this.#isPaused = false;
+    this.#source.resume();
   }
 }

@@ -1,4 +1,4 @@
-import type { MessageCounter, MessageLimit } from './message-size.ts';
+import type { MessageCounter, MessageLimit, Pausable } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
 import { TextPieces } from './text-pieces.ts';
 
@@ -8,8 +8,8 @@ export class MessageLines {
   #oversize: OversizeMessage | undefined;
   readonly #counter: MessageCounter;
 
-  constructor(limit: MessageLimit) {
-    this.#counter = limit.counter(() => this.#skip());
+  constructor(limit: MessageLimit, source: Pausable) {
+    this.#counter = limit.counter(source, () => this.#skip());
   }
 
   /** The lines that this piece completes. */

@@ -1,43 +1,143 @@
-/** Smaller messages are not counted, so that honest servers keep working while hostile ones use up the total. */
+import { systemClock, type Clock } from '../../lib/clock.ts';
+
+/** Smaller messages are not counted, so that honest servers keep working while hostile ones use up the room. */
 const SMALL = 256 * 1024;
-/** How many of the largest messages may be received at the same time. */
+/** How many of the largest messages fit into the room. */
 const LARGEST_AT_ONCE = 8;
+/** How long streams wait for room that none of the others frees. */
+const STALLED_MS = 30_000;
 
 const DEFAULT_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-/** The limits of all servers: how large one message may be, and how much may be received from all of them at once. */
+/** A stream that messages are read from. */
+export interface Pausable {
+  pause(): void;
+  resume(): void;
+}
+
+/** The limits of all servers: how large one message may be, and how much memory the large messages of all of them may take. */
 export class MessageLimits {
   readonly #bytes: number | undefined;
-  readonly #shared = new Set<MessageLimit>();
+  readonly #room: Room;
   readonly #ofServers = new WeakMap<object, MessageLimit>();
 
-  constructor(bytes?: number) {
+  constructor(bytes?: number, clock?: Clock) {
     this.#bytes = bytes;
+    this.#room = new Room(bytes, clock);
   }
 
   /** All connections to a server share one limit. */
   of(server: object): MessageLimit {
-    const limit = this.#ofServers.get(server) ?? new MessageLimit(this.#bytes, this.#shared);
+    const limit = this.#ofServers.get(server) ?? new MessageLimit(this.#bytes, this.#room);
     this.#ofServers.set(server, limit);
     return limit;
   }
 }
 
 /**
- * The limit of one server. When all servers together receive too much at once, the server that takes the most room gives
- * way: one that never finishes its messages must not keep others from sending theirs.
+ * The memory for the large messages of all servers. When there is too little, streams wait, except for the one whose message was
+ * begun first, and the server that takes most of it gives way to others: one that never finishes its messages must not keep others
+ * from sending theirs.
  */
+class Room {
+  readonly #bytes: number;
+  readonly #clock: Clock;
+  /** Servers whose large messages are being received. */
+  readonly #receiving = new Set<MessageLimit>();
+  /** The size of the messages that are complete, and are being parsed or wait for that. */
+  #handling = 0;
+  readonly #waiting = new Set<MessageCounter>();
+  #stopTimer: (() => void) | undefined;
+
+  constructor(messageBytes = DEFAULT_MESSAGE_BYTES, clock = systemClock) {
+    this.#bytes = LARGEST_AT_ONCE * messageBytes;
+    this.#clock = clock;
+  }
+
+  get crowded(): string {
+    return `too large while other large messages are received (${LARGEST_AT_ONCE} × limits.messageBytes = ${this.#bytes} together); try again`;
+  }
+
+  /** More of a message has arrived. */
+  grown(counter: MessageCounter): void {
+    const { limit } = counter;
+    this.#receiving.add(limit);
+    while (this.#received > this.#bytes) {
+      const largest = maxBy(this.#receiving, ({ reserved }) => reserved);
+      if (largest === undefined || largest.reserved <= limit.reserved) break;
+      maxBy(largest.receiving, ({ reserved }) => reserved)?.revoke();
+    }
+    if (this.#mayContinue(counter)) return;
+    this.#waiting.add(counter);
+    counter.stream.pause();
+    this.#startTimer();
+  }
+
+  /** A message is complete, or has been dropped. */
+  ended(counter: MessageCounter): void {
+    if (counter.limit.receiving.size === 0) this.#receiving.delete(counter.limit);
+    // There may be another message on its stream.
+    if (this.#waiting.delete(counter)) counter.stream.resume();
+    this.#freed();
+  }
+
+  /** Counts a complete message until the returned function is called. */
+  handling(bytes: number): () => void {
+    this.#handling += bytes;
+    return () => {
+      this.#handling -= bytes;
+      this.#freed();
+    };
+  }
+
+  get #received(): number {
+    let total = 0;
+    for (const { reserved } of this.#receiving) total += reserved;
+    return total;
+  }
+
+  #mayContinue(counter: MessageCounter): boolean {
+    if (this.#received + this.#handling <= this.#bytes) return true;
+    // What is complete will be handled for certain; of the rest, something must be completed.
+    return this.#handling === 0 && counter.limit.oldest === counter;
+  }
+
+  #freed(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    for (const counter of this.#waiting) {
+      if (!this.#mayContinue(counter)) continue;
+      this.#waiting.delete(counter);
+      counter.stream.resume();
+    }
+    if (this.#waiting.size > 0) this.#startTimer();
+  }
+
+  /** The message that the others wait for does not end: it gives way. */
+  #startTimer(): void {
+    this.#stopTimer ??= this.#clock.after(
+      STALLED_MS,
+      () => {
+        this.#stopTimer = undefined;
+        maxBy(this.#receiving, ({ reserved }) => reserved)?.oldest?.revoke();
+      },
+      { unref: true },
+    );
+  }
+}
+
+/** The limit of one server. */
 export class MessageLimit {
   readonly bytes: number;
-  /** Servers whose large messages are being received. */
-  readonly #shared: Set<MessageLimit>;
-  /** The large messages of this one. */
-  readonly #receiving = new Set<MessageCounter>();
-  #reserved = 0;
+  /** Its large messages. The one that was begun first comes first. */
+  readonly receiving = new Set<MessageCounter>();
+  /** The size of these. */
+  reserved = 0;
+  readonly room: Room;
 
-  constructor(bytes = DEFAULT_MESSAGE_BYTES, shared = new Set<MessageLimit>()) {
+  constructor(bytes = DEFAULT_MESSAGE_BYTES, room = new Room(bytes)) {
     this.bytes = bytes;
-    this.#shared = shared;
+    this.room = room;
   }
 
   /** Messages up to this size need no counter. */
@@ -49,49 +149,32 @@ export class MessageLimit {
     return `larger than limits.messageBytes = ${this.bytes}`;
   }
 
-  get crowded(): string {
-    return `too large while other large messages are received (${LARGEST_AT_ONCE} × limits.messageBytes = ${LARGEST_AT_ONCE * this.bytes} together); try again`;
+  get oldest(): MessageCounter | undefined {
+    return this.receiving.values().next().value;
   }
 
-  /** Counts the messages of one stream. `onRevoked`: the message gives way to that of another server; drop it. */
-  counter(onRevoked: () => void): MessageCounter {
-    return new MessageCounter(this, onRevoked);
+  /** Counts the messages of one stream. `onRevoked`: the message gives way to others; drop it. */
+  counter(stream: Pausable, onRevoked: () => void): MessageCounter {
+    return new MessageCounter(this, stream, onRevoked);
   }
 
-  /** Makes room for a message; false if there is none. */
-  reserve(counter: MessageCounter, bytes: number): boolean {
-    const most = LARGEST_AT_ONCE * this.bytes;
-    while (sum(this.#shared) + bytes > most) {
-      const largest = maxBy(this.#shared, (limit) => limit.#reserved);
-      if (largest === undefined || largest.#reserved <= this.#reserved + bytes) return false;
-      maxBy(largest.#receiving, ({ reserved }) => reserved)?.revoke();
-    }
-    this.#reserved += bytes;
-    this.#receiving.add(counter);
-    this.#shared.add(this);
-    return true;
-  }
-
-  release(counter: MessageCounter, bytes: number): void {
-    this.#reserved -= bytes;
-    this.#receiving.delete(counter);
-    if (this.#receiving.size === 0) this.#shared.delete(this);
-  }
-
-  get reserved(): number {
-    return this.#reserved;
+  /** Counts a complete message while it is handled, until the returned function is called; `undefined` for a small one. */
+  handling(bytes: number): (() => void) | undefined {
+    return bytes <= SMALL ? undefined : this.room.handling(bytes);
   }
 }
 
 export class MessageCounter {
+  readonly limit: MessageLimit;
+  readonly stream: Pausable;
+  readonly #onRevoked: () => void;
   #size = 0;
   #reserved = 0;
   #mistake = '';
-  readonly #limit: MessageLimit;
-  readonly #onRevoked: () => void;
 
-  constructor(limit: MessageLimit, onRevoked: () => void) {
-    this.#limit = limit;
+  constructor(limit: MessageLimit, stream: Pausable, onRevoked: () => void) {
+    this.limit = limit;
+    this.stream = stream;
     this.#onRevoked = onRevoked;
   }
 
@@ -104,40 +187,36 @@ export class MessageCounter {
     return this.#mistake;
   }
 
-  /** Counts another part of the message; false if it is too much. */
+  /** Counts another part of the message; false if it is too large. The stream is paused if there is no room for more. */
   add(size: number): boolean {
     this.#size += size;
-    if (this.#size > this.#limit.bytes) {
-      this.#mistake = this.#limit.mistake;
+    if (this.#size > this.limit.bytes) {
+      this.#mistake = this.limit.mistake;
       return false;
     }
     if (this.#size <= SMALL) return true;
-    if (!this.#limit.reserve(this, this.#size - this.#reserved)) {
-      this.#mistake = this.#limit.crowded;
-      return false;
-    }
+    this.limit.reserved += this.#size - this.#reserved;
     this.#reserved = this.#size;
+    this.limit.receiving.add(this);
+    this.limit.room.grown(this);
     return true;
   }
 
-  /** The message is complete, or has been dropped. A complete message is not counted while it is parsed: that takes a few turns. */
+  /** The message is complete, or has been dropped. */
   reset(): void {
     this.#size = 0;
-    if (this.#reserved > 0) this.#limit.release(this, this.#reserved);
+    if (this.#reserved === 0) return;
+    this.limit.reserved -= this.#reserved;
     this.#reserved = 0;
+    this.limit.receiving.delete(this);
+    this.limit.room.ended(this);
   }
 
   revoke(): void {
-    this.#mistake = this.#limit.crowded;
+    this.#mistake = this.limit.room.crowded;
     this.#onRevoked();
     this.reset();
   }
-}
-
-function sum(limits: Iterable<MessageLimit>): number {
-  let total = 0;
-  for (const { reserved } of limits) total += reserved;
-  return total;
 }
 
 function maxBy<T>(items: Iterable<T>, size: (item: T) => number): T | undefined {

@@ -1,9 +1,9 @@
-import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, JSONRPCRequest } from '@modelcontextprotocol/client';
 import { isDeeperThan, MAX_LEVELS, MIN_DEEP_LENGTH } from '../../lib/depth.ts';
 import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import { parseExact } from '../../lib/exact-json.ts';
-import { LARGE_TEXT, parseInTurns } from '../../lib/json-in-turns.ts';
+import { isLarge, parseInTurns } from '../../lib/json-in-turns.ts';
 
 /**
  * A message of a server; `undefined` if it is not a message. An invalid response becomes an error, so that its request ends;
@@ -31,6 +31,10 @@ export function readMessage(value: unknown, length = Infinity): JSONRPCMessage |
   return value as JSONRPCMessage;
 }
 
+export function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
+  return 'method' in message && 'id' in message;
+}
+
 export interface MessageReader {
   onMessage(message: JSONRPCMessage): void;
   /** The text is not a message. */
@@ -40,7 +44,7 @@ export interface MessageReader {
 /** Reads a message from its text; a large one over several turns of the event loop, until the promise resolves. */
 export function parseMessage(text: string, reader: MessageReader): Promise<void> | undefined {
   const onInvalid = (error: unknown): void => reader.onMistake(`not JSON: ${messageOf(error)}`, text);
-  if (text.length > LARGE_TEXT) return parseInTurns(text).then((value) => received(value, text, reader), onInvalid);
+  if (isLarge(text)) return parseInTurns(text).then((value) => received(value, text, reader), onInvalid);
   let value: unknown;
   try {
     value = parseExact(text);

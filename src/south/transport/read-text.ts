@@ -10,7 +10,7 @@ export function readText(body: HttpBody, limit: MessageLimit): Promise<string> {
       reject(new Error(`the server's answer is ${counter.mistake}`));
       body.abort();
     };
-    const counter = limit.counter(refuse);
+    const counter = limit.counter(body, refuse);
     body.read({
       onData: (chunk) => {
         if (counter.add(chunk.length)) text.add(chunk);

@@ -3,10 +3,11 @@ import { SignInRequired } from '../../core/sign-in/required.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { LazySet } from '../../lib/lazy-collections.ts';
 import { isEventStream, type HttpAnswer } from './http-pool.ts';
+import type { StreamReader } from './in-order.ts';
 import { parseMessage, type MessageReader } from './message.ts';
 import type { OpenRequest } from './open-http-requests.ts';
 import type { OversizeMessage } from './oversize-message.ts';
-import { readEvents, type SseHost } from './sse-parser.ts';
+import { readEvents } from './sse-parser.ts';
 import type { StreamTag } from './transport.ts';
 
 const RESUME_ATTEMPTS = 5;
@@ -31,7 +32,7 @@ interface Stream extends StreamOwner {
 }
 
 /** The transport that owns the streams. */
-export interface StreamHost extends SseHost {
+export interface StreamHost extends StreamReader {
   clock: Clock;
   /** Opens a GET stream: the session's stream, or the rest of a stream after an event. */
   get: (lastEventId: string | undefined, request: OpenRequest | undefined) => Promise<HttpAnswer>;

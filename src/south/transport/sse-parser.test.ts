@@ -10,10 +10,12 @@ interface Read {
   endless: number;
 }
 
+const source = { pause: () => {}, resume: () => {} };
+
 /** Fed in pieces of that size. */
 function read(text: string, size: number, limit = 10_000): Read {
   const found: Read = { events: [], oversize: [], retries: [], endless: 0 };
-  const parser = new SseParser(new MessageLimit(limit), {
+  const parser = new SseParser(new MessageLimit(limit), source, {
     onEvent: (event) => void found.events.push(event),
     onOversize: (message) => void found.oversize.push(message),
     onEndless: () => void (found.endless += 1),

@@ -1,9 +1,8 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { HttpBody } from './http-pool.ts';
-import { InOrder } from './in-order.ts';
-import type { MessageCounter, MessageLimit } from './message-size.ts';
+import { InOrder, type StreamReader } from './in-order.ts';
+import type { MessageCounter, MessageLimit, Pausable } from './message-size.ts';
 import { OversizeMessage } from './oversize-message.ts';
-import type { PendingWork } from './pending-work.ts';
 
 export interface SseEvent {
   id: string | undefined;
@@ -29,29 +28,22 @@ export interface SseStreamHandlers extends Omit<SseHandlers, 'onEvent' | 'onEndl
   onClose: (endless: string | undefined) => void;
 }
 
-/** The transport that reads the events. */
-export interface SseHost {
-  limit: MessageLimit;
-  /** Messages that are being parsed. */
-  parsing: PendingWork;
-  onError: (error: Error) => void;
-}
-
 /** Reads the events of a response until it is closed. */
 export function readEvents(
   body: HttpBody,
-  { limit, parsing, onError }: SseHost,
+  reader: StreamReader,
   { onEvent, onOversize, onRetry, onClose }: SseStreamHandlers,
 ): void {
   let endless: string | undefined;
-  const inOrder = new InOrder(body, parsing, onError);
+  const { limit } = reader;
+  const inOrder = new InOrder(body, reader);
   const onEndless = (): void => {
     endless = `an event is ${limit.mistake} and does not end`;
     body.abort();
   };
-  const parser = new SseParser(limit, {
-    onEvent: (event) => inOrder.add(() => onEvent(event)),
-    onOversize: (message) => inOrder.add(() => onOversize(message)),
+  const parser = new SseParser(limit, body, {
+    onEvent: (event) => inOrder.add(event.data.length, () => onEvent(event)),
+    onOversize: (message) => inOrder.add(0, () => onOversize(message)),
     onRetry,
     onEndless,
   });
@@ -60,7 +52,7 @@ export function readEvents(
     onData: (chunk) => parser.feed(decoder.write(chunk)),
     onClose: () => {
       parser.close();
-      inOrder.add(() => onClose(endless));
+      inOrder.add(0, () => onClose(endless));
     },
   });
 }
@@ -92,9 +84,9 @@ export class SseParser {
   readonly #counter: MessageCounter;
   readonly #handlers: SseHandlers;
 
-  constructor(limit: MessageLimit, handlers: SseHandlers) {
+  constructor(limit: MessageLimit, source: Pausable, handlers: SseHandlers) {
     this.#limit = limit;
-    this.#counter = limit.counter(() => this.#startSkipping());
+    this.#counter = limit.counter(source, () => this.#startSkipping());
     this.#handlers = handlers;
   }
 

@@ -12,7 +12,7 @@ import { ownConnections } from './shared-http.ts';
 import { headerOf, HttpPool, isEventStream, type HttpAnswer, type HttpRequest } from './http-pool.ts';
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
-import { parseMessage, type MessageReader } from './message.ts';
+import { isRequest, parseMessage, type MessageReader } from './message.ts';
 import { handleOversize } from './oversize-message.ts';
 import { PendingWork } from './pending-work.ts';
 import { HttpRefusal } from './http-refusal.ts';
@@ -50,7 +50,9 @@ export class SseTransport implements ServerTransport {
   ending: ServerFailure | undefined;
   #closed = false;
   readonly #reader: MessageReader = {
-    onMessage: (message) => this.onmessage?.(message, 'any'),
+    onMessage: (message) => {
+      if (!this.#closed || !isRequest(message)) this.onmessage?.(message, 'any');
+    },
     onMistake: (mistake) => this.onerror?.(new Error(`on the stream: ${mistake}`)),
   };
 
@@ -146,7 +148,7 @@ export class SseTransport implements ServerTransport {
     if (this.#closed) return;
     this.#closed = true;
     this.#pool?.destroy();
-    // A result that has arrived is not lost.
+    // A result that has arrived is not lost; a request can no longer be answered.
     if (!this.#parsing.isEmpty) await this.#parsing.done();
     this.onclose?.();
   }
