@@ -1,4 +1,4 @@
-/** How long a result of 10 MB keeps the gateway from anything else. */
+/** How long results of 10 MB keep the gateway from anything else. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Child, compiled, PROGRAM } from './child.ts';
@@ -6,6 +6,8 @@ import { LARGE_END, respond } from './echo.ts';
 import { LoadClient } from './load.ts';
 
 const SERVERS = ['HTTP', 'event stream', 'stdio'] as const;
+/** How many pass at once. */
+const SEVERAL = 4;
 const ROUNDS = 12;
 /** The compiler needs a while. */
 const WARM_UP_ROUNDS = 4;
@@ -13,7 +15,7 @@ const WARM_UP_ROUNDS = 4;
 export interface HugeResults {
   /** What it takes to parse such a result once. */
   parseMs: number;
-  /** The longest turn of the event loop while one passes; the median of several. */
+  /** The longest turn of the event loop while one passes, or several at once; the median of several rounds. */
   longestTurnMs: Record<string, number>;
 }
 
@@ -37,21 +39,23 @@ export async function measureHugeResults(folder: string, origin: string): Promis
         new LoadClient({ ...huge, url: `${url}/${encodeURIComponent(server)}` }),
       );
     }
+    const clients = Array.from({ length: SEVERAL }, () => new LoadClient({ ...huge, url, server: 'HTTP' }));
+    longestTurnMs[`hub, ${SEVERAL} at once, HTTP`] = await longestTurn(gateway, ...clients);
   } finally {
     await gateway.stop();
   }
   return { parseMs: parseMs(), longestTurnMs };
 }
 
-async function longestTurn(gateway: Child, client: LoadClient): Promise<number> {
-  await client.open();
+async function longestTurn(gateway: Child, ...clients: LoadClient[]): Promise<number> {
+  for (const client of clients) await client.open();
   const turns: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     await gateway.watchTurns();
-    await client.call();
+    await Promise.all(clients.map((client) => client.call()));
     turns.push(await gateway.longestTurn());
   }
-  client.close();
+  for (const client of clients) client.close();
   return median(turns.slice(WARM_UP_ROUNDS));
 }
 
