@@ -26,11 +26,11 @@ test('X-3, B-1: streams wait while large messages fill the room, and small messa
   expect(paused()).toEqual([8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
   expect(begin().add(10_000)).toBe(true);
   expect(paused()).not.toContain(20);
-  for (const index of [...counters.keys()]) {
-    // None waits that is first of those that are left.
+  for (const [index, counter] of counters.entries()) {
+    // Of those that are left, the first does not wait.
     expect(paused()).not.toContain(index);
-    expect(counters[index]?.add(100_000)).toBe(true);
-    counters[index]?.reset();
+    expect(counter.add(100_000)).toBe(true);
+    counter.reset();
   }
   expect([paused(), revoked(), limit.reserved]).toEqual([[], [], 0]);
 });
