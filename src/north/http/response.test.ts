@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { defer } from '../../../tests/support/owned.ts';
@@ -59,4 +59,21 @@ test('X-3, X-4: a request after a refused one on the same connection has no less
   await expect.poll(() => received().match(/HTTP\/1.1 403 /g)).toHaveLength(2);
   expect(timeouts).toEqual([0, 0]);
   await expect.poll(() => vi.getTimerCount()).toBe(0);
+});
+
+test('X-3: no timer is left if the client left before its request was refused', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  defer(async () => void vi.useRealTimers());
+  const http = createServer().listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  defer(async () => new Promise((resolve) => void http.close(resolve)));
+  const arrived = once(http, 'request') as Promise<[IncomingMessage, ServerResponse]>;
+  const socket = connect((http.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 4\r\n\r\n');
+  const [, res] = await arrived;
+  const closed = once(res, 'close');
+  socket.destroy();
+  await closed;
+  respondJson(res, 401, '"no"');
+  expect(vi.getTimerCount()).toBe(0);
 });

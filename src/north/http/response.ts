@@ -37,7 +37,7 @@ export function respondJson(res: ServerResponse, status: number, body: string, h
  */
 export function endResponse(res: ServerResponse, content?: string | Buffer): void {
   const { req } = res;
-  if (req.complete || !hasBody(req)) {
+  if (req.complete || res.destroyed || !hasBody(req)) {
     res.end(content);
     return;
   }
@@ -46,6 +46,7 @@ export function endResponse(res: ServerResponse, content?: string | Buffer): voi
   if (content !== undefined) res.write(content);
   // Not a timeout of the socket, which would also apply to the next request on this connection.
   const deadline = setTimeout(() => req.destroy(), MAX_DISCARD_MS);
+  deadline.unref();
   res.once('close', () => clearTimeout(deadline));
   let left = MAX_DISCARDED_BYTES;
   req.on('data', (chunk: Buffer) => {
