@@ -53,3 +53,41 @@ test('B-1, B-4: large and small messages arrive in order, also if the child exit
   expect(seen).toEqual(['before', 1, 'between', 2, 'stdout {"text":"', 'after', 3, 'last', 'closed']);
   expect(many).toBe(300);
 });
+
+test('B-1, B-4, X-3: the last output of an exited child is read although there is no room for large messages', async () => {
+  // A part of it is still in the pipe when the child exits.
+  const script = `
+    process.stdout.write('{"jsonrpc":"2.0","id":1,"result":{"text":"' + 'x'.repeat(420000) + '"}}\\n');
+    process.stdout.write('{"jsonrpc":"2.0","id":2,"result":{}}\\n');
+  `;
+  const limit = new MessageLimit(1_000_000);
+  const onHandled = limit.handling(20_000_000);
+  const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, limit);
+  const seen: unknown[] = [];
+  child.onmessage = (message) => void seen.push('id' in message && message.id);
+  const closed = new Promise<void>((resolve) => {
+    child.onclose = resolve;
+  });
+  await child.start();
+  await closed;
+  expect(seen).toEqual([1, 2]);
+  onHandled?.();
+  expect(limit.receiving.size).toBe(0);
+});
+
+test('B-4: a process that an exited child has left behind cannot keep it open by writing large messages', async () => {
+  const list = '"9007199254740993,".repeat(80000)';
+  const endless = `const line = '{"jsonrpc":"2.0","method":"n","params":{"l":[' + ${list} + '1]}}\\n';
+    setTimeout(() => process.exit(), 60000);
+    (function next() { process.stdout.write(line, next); })();`;
+  const script = `
+    const options = { detached: true, stdio: ['ignore', 'inherit', 'inherit'] };
+    require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(endless)}], options).unref();
+    process.stdin.resume();
+    setTimeout(() => process.exit(), 300);
+  `;
+  const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, new MessageLimit());
+  await child.start();
+  expect(await child.exited).toBe('process exited with code 0');
+  await child.close();
+});

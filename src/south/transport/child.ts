@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Readable, Writable } from 'node:stream';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
@@ -11,7 +12,7 @@ import { inheritedEnvironment } from './child-environment.ts';
 import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
 import { MessageLines } from './message-lines.ts';
-import type { MessageLimit } from './message-size.ts';
+import type { MessageLimit, Pausable } from './message-size.ts';
 import { handleOversize, type OversizeMessage } from './oversize-message.ts';
 import { InOrder } from './in-order.ts';
 import { parseMessage, type MessageReader } from './message.ts';
@@ -89,7 +90,7 @@ export class ChildTransport implements ServerTransport {
     child.stdin.on('error', (error) => this.onerror?.(error));
     // Each message that waits to be written adds a listener; many listeners are not a leak.
     child.stdin.setMaxListeners(0);
-    this.#readLines(child.stdout);
+    const readRest = this.#readLines(child.stdout);
     onLines(child.stderr, (line) => {
       this.#lastWords = [...this.#lastWords, line].slice(-LAST_LINES);
       this.onnoise(line, 'stderr');
@@ -105,10 +106,10 @@ export class ChildTransport implements ServerTransport {
           (signal === null ? `process exited with code ${code}` : `process was killed by ${signal}`);
         if (!this.#closing) this.#died = how;
         // Its last output may still be in the pipes.
-        const closed = new Promise<true>((done) => {
-          child.once('close', () => done(true));
+        const closed = new Promise((done) => {
+          child.once('close', done);
         });
-        void this.#outputRead(closed).then(() => {
+        void readRest(closed).then(() => {
           resolve(how);
           this.onexit(how);
           this.#ended();
@@ -117,10 +118,18 @@ export class ChildTransport implements ServerTransport {
     });
   }
 
-  #readLines(stdout: Readable): void {
+  /** Reads standard output. The returned function reads and handles the rest of it after the process has exited. */
+  #readLines(stdout: Readable): (closed: Promise<unknown>) => Promise<void> {
+    let mayPause = true;
+    const source: Pausable = {
+      pause: () => {
+        if (mayPause) stdout.pause();
+      },
+      resume: () => void stdout.resume(),
+    };
     const onError = (error: Error): void => this.onerror?.(error);
-    const inOrder = new InOrder(stdout, { limit: this.#limit, parsing: this.#parsing, onError });
-    const lines = new MessageLines(this.#limit, stdout);
+    const inOrder = new InOrder(source, { limit: this.#limit, parsing: this.#parsing, onError });
+    const lines = new MessageLines(this.#limit, source);
     stdout.on('data', (chunk: Buffer) => {
       for (const line of lines.append(chunk)) {
         const length = typeof line === 'string' ? line.length : 0;
@@ -128,15 +137,17 @@ export class ChildTransport implements ServerTransport {
       }
     });
     stdout.once('close', () => lines.clear());
-  }
-
-  /** Waits until its output has been read and parsed. While a large message is parsed, the pipes are not read. */
-  async #outputRead(closed: Promise<true>): Promise<void> {
-    let isRead: boolean;
-    do {
-      isRead = (await within(PIPES_MS, closed)) ?? this.#parsing.isEmpty;
+    return async (closed) => {
+      // What is left is no more than a pipe holds.
+      mayPause = false;
+      stdout.resume();
+      await within(PIPES_MS, closed);
+      // The timer may have been late; the pipe is read in the next turn at the latest.
+      await nextTurn();
+      // A process outside the group may go on writing.
+      stdout.destroy();
       await this.#parsing.done();
-    } while (!isRead);
+    };
   }
 
   #spawn(): ChildProcessWithoutNullStreams {

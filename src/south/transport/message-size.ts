@@ -1,11 +1,15 @@
 import { systemClock, type Clock } from '../../lib/clock.ts';
+import { every } from '../../lib/timers.ts';
 
 /** Smaller messages are not counted, so that honest servers keep working while hostile ones use up the room. */
 const SMALL = 256 * 1024;
 /** How many of the largest messages fit into the room. */
 const LARGEST_AT_ONCE = 8;
-/** How long streams wait for room that none of the others frees. */
-const STALLED_MS = 30_000;
+/** While streams wait, each message must grow by this much in this time. */
+const MIN_GROWTH = 64 * 1024;
+const STALLED_MS = 15_000;
+/** What a stream brings when it is read again. */
+const PIECE = 64 * 1024;
 
 const DEFAULT_MESSAGE_BYTES = 16 * 1024 * 1024;
 
@@ -35,47 +39,44 @@ export class MessageLimits {
 }
 
 /**
- * The memory for the large messages of all servers. When there is too little, streams wait, except for the one whose message was
- * begun first, and the server that takes most of it gives way to others: one that never finishes its messages must not keep others
- * from sending theirs.
+ * The memory for the large messages of all servers. When it is full, streams wait for messages to be completed and handled. So that some
+ * are, the message that each server began first continues, up to twice the memory; beyond that, only the first of all. A message that
+ * does not go on while others wait gives way: one that never ends must not keep others from arriving.
  */
 class Room {
   readonly #bytes: number;
   readonly #clock: Clock;
-  /** Servers whose large messages are being received. */
-  readonly #receiving = new Set<MessageLimit>();
-  /** The size of the messages that are complete, and are being parsed or wait for that. */
+  /** The large messages that are being received, in the order in which they were begun. */
+  readonly #receiving = new Set<MessageCounter>();
+  /** The size of these, and of complete messages that are being parsed or wait for that. */
+  #taken = 0;
   #handling = 0;
   readonly #waiting = new Set<MessageCounter>();
-  #stopTimer: (() => void) | undefined;
+  #stopChecks: (() => void) | undefined;
 
   constructor(messageBytes = DEFAULT_MESSAGE_BYTES, clock = systemClock) {
     this.#bytes = LARGEST_AT_ONCE * messageBytes;
     this.#clock = clock;
   }
 
-  get crowded(): string {
-    return `too large while other large messages are received (${LARGEST_AT_ONCE} × limits.messageBytes = ${this.#bytes} together); try again`;
+  get stalled(): string {
+    return `too slow while other large messages wait for memory (${LARGEST_AT_ONCE} × limits.messageBytes = ${this.#bytes} together)`;
   }
 
-  /** More of a message has arrived. */
-  grown(counter: MessageCounter): void {
-    const { limit } = counter;
-    this.#receiving.add(limit);
-    while (this.#received > this.#bytes) {
-      const largest = maxBy(this.#receiving, ({ reserved }) => reserved);
-      if (largest === undefined || largest.reserved <= limit.reserved) break;
-      maxBy(largest.receiving, ({ reserved }) => reserved)?.revoke();
-    }
+  /** More of a message has arrived. Its stream may be resumed for another reason; the next piece pauses it again. */
+  grown(counter: MessageCounter, bytes: number): void {
+    this.#taken += bytes;
+    this.#receiving.add(counter);
     if (this.#mayContinue(counter)) return;
     this.#waiting.add(counter);
-    counter.stream.pause();
-    this.#startTimer();
+    counter.wait();
+    this.#stopChecks ??= every(STALLED_MS, () => this.#check(), this.#clock);
   }
 
   /** A message is complete, or has been dropped. */
-  ended(counter: MessageCounter): void {
-    if (counter.limit.receiving.size === 0) this.#receiving.delete(counter.limit);
+  ended(counter: MessageCounter, bytes: number): void {
+    this.#taken -= bytes;
+    this.#receiving.delete(counter);
     // There may be another message on its stream.
     if (this.#waiting.delete(counter)) counter.stream.resume();
     this.#freed();
@@ -83,56 +84,49 @@ class Room {
 
   /** Counts a complete message until the returned function is called. */
   handling(bytes: number): () => void {
+    this.#taken += bytes;
     this.#handling += bytes;
     return () => {
+      this.#taken -= bytes;
       this.#handling -= bytes;
       this.#freed();
     };
   }
 
-  get #received(): number {
-    let total = 0;
-    for (const { reserved } of this.#receiving) total += reserved;
-    return total;
-  }
-
-  #mayContinue(counter: MessageCounter): boolean {
-    if (this.#received + this.#handling <= this.#bytes) return true;
+  /** `more`: what streams that have just been resumed will bring. */
+  #mayContinue(counter: MessageCounter, more = 0): boolean {
+    if (this.#taken + more <= this.#bytes) return true;
+    if (this.#taken <= 2 * this.#bytes) return first(counter.limit.receiving) === counter;
     // What is complete will be handled for certain; of the rest, something must be completed.
-    return this.#handling === 0 && counter.limit.oldest === counter;
+    return this.#handling === 0 && first(this.#receiving) === counter;
   }
 
   #freed(): void {
-    this.#stopTimer?.();
-    this.#stopTimer = undefined;
+    let more = 0;
     for (const counter of this.#waiting) {
-      if (!this.#mayContinue(counter)) continue;
+      if (!this.#mayContinue(counter, more)) continue;
       this.#waiting.delete(counter);
       counter.stream.resume();
+      more += PIECE;
     }
-    if (this.#waiting.size > 0) this.#startTimer();
+    if (this.#waiting.size > 0) return;
+    this.#stopChecks?.();
+    this.#stopChecks = undefined;
   }
 
-  /** The message that the others wait for does not end: it gives way. */
-  #startTimer(): void {
-    this.#stopTimer ??= this.#clock.after(
-      STALLED_MS,
-      () => {
-        this.#stopTimer = undefined;
-        maxBy(this.#receiving, ({ reserved }) => reserved)?.oldest?.revoke();
-      },
-      { unref: true },
-    );
+  #check(): void {
+    for (const counter of this.#receiving) {
+      if (this.#waiting.size === 0) return;
+      if (!this.#waiting.has(counter) && !counter.hasGrown()) counter.revoke();
+    }
   }
 }
 
 /** The limit of one server. */
 export class MessageLimit {
   readonly bytes: number;
-  /** Its large messages. The one that was begun first comes first. */
+  /** Its large messages, in the order in which they were begun. */
   readonly receiving = new Set<MessageCounter>();
-  /** The size of these. */
-  reserved = 0;
   readonly room: Room;
 
   constructor(bytes = DEFAULT_MESSAGE_BYTES, room = new Room(bytes)) {
@@ -147,10 +141,6 @@ export class MessageLimit {
 
   get mistake(): string {
     return `larger than limits.messageBytes = ${this.bytes}`;
-  }
-
-  get oldest(): MessageCounter | undefined {
-    return this.receiving.values().next().value;
   }
 
   /** Counts the messages of one stream. `onRevoked`: the message gives way to others; drop it. */
@@ -170,16 +160,14 @@ export class MessageCounter {
   readonly #onRevoked: () => void;
   #size = 0;
   #reserved = 0;
+  /** What it has to reach until the next check. */
+  #expected = 0;
   #mistake = '';
 
   constructor(limit: MessageLimit, stream: Pausable, onRevoked: () => void) {
     this.limit = limit;
     this.stream = stream;
     this.#onRevoked = onRevoked;
-  }
-
-  get reserved(): number {
-    return this.#reserved;
   }
 
   /** Why the last message was not accepted. */
@@ -195,34 +183,45 @@ export class MessageCounter {
       return false;
     }
     if (this.#size <= SMALL) return true;
-    this.limit.reserved += this.#size - this.#reserved;
+    const more = this.#size - this.#reserved;
     this.#reserved = this.#size;
     this.limit.receiving.add(this);
-    this.limit.room.grown(this);
+    this.limit.room.grown(this, more);
     return true;
+  }
+
+  /** Pauses its stream. */
+  wait(): void {
+    // For that it cannot be blamed.
+    this.#expected = 0;
+    this.stream.pause();
+  }
+
+  /** Whether the message has grown enough since the last time. */
+  hasGrown(): boolean {
+    const enough = this.#size >= this.#expected;
+    this.#expected = this.#size + MIN_GROWTH;
+    return enough;
   }
 
   /** The message is complete, or has been dropped. */
   reset(): void {
     this.#size = 0;
-    if (this.#reserved === 0) return;
-    this.limit.reserved -= this.#reserved;
+    this.#expected = 0;
+    const reserved = this.#reserved;
+    if (reserved === 0) return;
     this.#reserved = 0;
     this.limit.receiving.delete(this);
-    this.limit.room.ended(this);
+    this.limit.room.ended(this, reserved);
   }
 
   revoke(): void {
-    this.#mistake = this.limit.room.crowded;
+    this.#mistake = this.limit.room.stalled;
     this.#onRevoked();
     this.reset();
   }
 }
 
-function maxBy<T>(items: Iterable<T>, size: (item: T) => number): T | undefined {
-  let largest: T | undefined;
-  for (const item of items) {
-    if (largest === undefined || size(item) > size(largest)) largest = item;
-  }
-  return largest;
+function first<T>(items: Set<T>): T | undefined {
+  return items.values().next().value;
 }
