@@ -136,12 +136,16 @@ export class HttpConnection {
 
   resume(): void {
     const socket = this.#socket;
-    if (socket === undefined || !Object.hasOwn(socket, 'read')) return;
+    if (socket === undefined || !this.isPaused) return;
     Reflect.deleteProperty(socket, 'read');
     // Not at once: undici may be parsing a piece, or a new reader may still have to take pieces that arrived before it.
     process.nextTick(() => {
       if (!socket.destroyed) socket.emit('readable');
     });
+  }
+
+  get isPaused(): boolean {
+    return this.#socket !== undefined && Object.hasOwn(this.#socket, 'read');
   }
 
   /** Whether part of a request is still unsent. */

@@ -26,8 +26,9 @@ let earlier: Promise<void> = Promise.resolve();
  */
 export function parseInTurns(text: string, piece?: number): Promise<unknown> {
   const parsed = earlier.then(() => parseNext(text, piece));
-  const ignore = (): void => {};
-  earlier = parsed.then(ignore, ignore);
+  // The caller uses it in this turn.
+  const rest = (): Promise<void> => nextTurn();
+  earlier = parsed.then(rest, rest);
   return parsed;
 }
 

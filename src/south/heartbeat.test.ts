@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { TestClock } from '../../tests/support/test-clock.ts';
 import { turn } from '../../tests/support/turn.ts';
+import { ServerFailure } from '../lib/server-failure.ts';
 import { Heartbeat, PingSchedule, type PingedPeer } from './heartbeat.ts';
 
 const PERIOD_MS = 1000;
@@ -49,6 +50,34 @@ test('B-2: with more than 1,000 connections each one is pinged less often', asyn
   expect(new Set(all.map(({ pings }) => pings()))).toEqual(new Set([1, 2]));
 });
 
+test('B-2, X-3: a server whose stream is paused is not lost because it does not answer a ping', async () => {
+  const transport = { isPaused: true };
+  const gone: ServerFailure[] = [];
+  let onPing = (): void => {};
+  const request = async (): Promise<never> => {
+    onPing();
+    throw new ServerFailure('timeout', 'no answer');
+  };
+  const schedule = new PingSchedule(PERIOD_MS, new TestClock());
+  const onGone = (failure: ServerFailure): void => void gone.push(failure);
+  const heartbeat = new Heartbeat(
+    { isModern: false, request },
+    { mayBeSilent: () => false, transport, onGone, schedule },
+  );
+  await heartbeat.check('a test');
+  // It may also be paused or resumed while the answer is awaited.
+  for (const isPaused of [false, true]) {
+    onPing = () => (transport.isPaused = isPaused);
+    await heartbeat.check('a test');
+  }
+  expect(gone).toEqual([]);
+  onPing = () => {};
+  transport.isPaused = false;
+  await heartbeat.check('a test');
+  expect(gone).toHaveLength(1);
+  heartbeat.stop();
+});
+
 function setUp() {
   const clock = new TestClock();
   const schedule = new PingSchedule(PERIOD_MS, clock);
@@ -62,7 +91,10 @@ function setUp() {
     const onGone = (): void => {
       throw new Error('the server answers');
     };
-    return { heartbeat: new Heartbeat(peer, { mayBeSilent: () => false, onGone, schedule }), pings: () => count };
+    return {
+      heartbeat: new Heartbeat(peer, { mayBeSilent: () => false, transport: {}, onGone, schedule }),
+      pings: () => count,
+    };
   };
   return { clock, open };
 }

@@ -6,6 +6,7 @@ import { toServerFailure } from './failure.ts';
 import { ErrorResponse } from './peer/errors.ts';
 import type { Peer } from './peer/peer.ts';
 import { isBrokenWire } from './transport/broken-wire.ts';
+import type { ServerTransport } from './transport/transport.ts';
 
 const TIMEOUT_MS = 5000;
 
@@ -58,6 +59,7 @@ export class PingSchedule {
 export interface HeartbeatSettings {
   /** A server that runs a call may be too busy for pings; the transport notices if it dies. */
   mayBeSilent: () => boolean;
+  transport: Pick<ServerTransport, 'isPaused'>;
   onGone: (failure: ServerFailure) => void;
   schedule: PingSchedule;
 }
@@ -87,9 +89,11 @@ export class Heartbeat {
   }
 
   async #ping(why: string): Promise<void> {
+    const { transport, mayBeSilent } = this.#settings;
+    const wasPaused = transport.isPaused;
     const pulse = await ping(this.#peer);
     if (pulse.kind === 'alive') return;
-    if (pulse.kind === 'silent' && this.#settings.mayBeSilent()) return;
+    if (pulse.kind === 'silent' && (wasPaused || transport.isPaused || mayBeSilent())) return;
     const { failure, message } = pulse.why;
     this.#settings.onGone(new ServerFailure(failure, `no answer to a ping (${why}): ${message}`));
   }

@@ -218,7 +218,7 @@ export class Reconnector {
       info: infoOf(peer),
       offer: offerOf(peer),
       since: clock.now(),
-      heartbeat: new Heartbeat(peer, { mayBeSilent, onGone: onLost, schedule: pings }),
+      heartbeat: new Heartbeat(peer, { mayBeSilent, transport, onGone: onLost, schedule: pings }),
       listening: new LazySet(),
     };
     if (this.#mode.mode === 'closed' || lostEarly !== undefined) {

@@ -91,3 +91,19 @@ test('B-4: a process that an exited child has left behind cannot keep it open by
   expect(await child.exited).toBe('process exited with code 0');
   await child.close();
 });
+
+test('B-1, X-3: the output of a child is not read while there is no room for it', async () => {
+  const script = `process.stdout.write('{"jsonrpc":"2.0","id":1,"result":{"text":"' + 'x'.repeat(900000) + '"}}\\n')`;
+  const limit = new MessageLimit(1_000_000);
+  const onHandled = limit.handling(20_000_000);
+  const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, limit);
+  const seen: unknown[] = [];
+  child.onmessage = (message) => void seen.push('id' in message && message.id);
+  await child.start();
+  await expect.poll(() => child.isPaused).toBe(true);
+  expect(seen).toEqual([]);
+  onHandled?.();
+  expect(child.isPaused).toBe(false);
+  await child.exited;
+  expect(seen).toEqual([1]);
+});

@@ -56,6 +56,8 @@ export class ChildTransport implements ServerTransport {
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
   readonly #limit: MessageLimit;
+  /** Standard output is not read at present. */
+  isPaused = false;
   /** Messages that are being parsed. */
   readonly #parsing = new PendingWork();
   readonly #reader: MessageReader = {
@@ -123,9 +125,14 @@ export class ChildTransport implements ServerTransport {
     let mayPause = true;
     const source: Pausable = {
       pause: () => {
-        if (mayPause) stdout.pause();
+        if (!mayPause) return;
+        this.isPaused = true;
+        stdout.pause();
       },
-      resume: () => void stdout.resume(),
+      resume: () => {
+        this.isPaused = false;
+        stdout.resume();
+      },
     };
     const onError = (error: Error): void => this.onerror?.(error);
     const inOrder = new InOrder(source, { limit: this.#limit, parsing: this.#parsing, onError });
@@ -138,13 +145,12 @@ export class ChildTransport implements ServerTransport {
     });
     stdout.once('close', () => lines.clear());
     return async (closed) => {
-      // What is left is no more than a pipe holds.
+      // The process has left no more than a pipe holds; what others still write to it is read for a moment.
       mayPause = false;
-      stdout.resume();
+      source.resume();
       await within(PIPES_MS, closed);
       // The timer may have been late; the pipe is read in the next turn at the latest.
       await nextTurn();
-      // A process outside the group may go on writing.
       stdout.destroy();
       await this.#parsing.done();
     };

@@ -87,6 +87,7 @@ export interface HttpBody {
   /** Stops reading, so that the server has to wait. Pieces that were read before may still arrive. */
   pause(): void;
   resume(): void;
+  readonly isPaused: boolean;
   /** Reads the rest so that the connection can be reused, unless it is large or slow. */
   discard(): void;
   abort(): void;
@@ -188,6 +189,10 @@ export class HttpExchange implements HttpBody, Dispatcher.DispatchHandler {
 
   resume(): void {
     if (this.#state !== 'ended') this.#connection?.resume();
+  }
+
+  get isPaused(): boolean {
+    return this.#state !== 'ended' && this.#connection?.isPaused === true;
   }
 
   discard(): void {

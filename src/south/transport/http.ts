@@ -10,7 +10,7 @@ import type { HttpServerConfig } from '../../core/ports/server-config.ts';
 import type { AddressCheck } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { CANCELLED } from '../../lib/protocol.ts';
-import { within } from '../../lib/timers.ts';
+import { every, within } from '../../lib/timers.ts';
 import { SignInRequired } from '../../core/sign-in/required.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { parseExact, stringifyExact } from '../../lib/exact-json.ts';
@@ -469,14 +469,13 @@ export class HttpTransport implements ServerTransport {
   /** The status says enough: a body that does not end must not keep its connection. */
   async #refusalText(body: HttpBody): Promise<string> {
     let isLate = false;
-    const stopTimer = this.#clock.after(
-      REFUSAL_MS,
-      () => {
-        isLate = true;
-        body.abort();
-      },
-      { unref: true },
-    );
+    const abort = (): void => {
+      // Then the server is not late.
+      if (body.isPaused) return;
+      isLate = true;
+      body.abort();
+    };
+    const stopTimer = every(REFUSAL_MS, abort, this.#clock);
     try {
       return await readText(body, this.#limit);
     } catch (error) {

@@ -4,6 +4,7 @@ import { createServer as createSocketServer, type AddressInfo, type Socket } fro
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { defer, owned } from '../../../tests/support/owned.ts';
+import { TestClock } from '../../../tests/support/test-clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { LARGE_TEXT } from '../../lib/json-in-turns.ts';
 import { HttpTransport } from './http.ts';
@@ -161,3 +162,44 @@ test.each(['transfer-encoding: chunked', 'connection: close'])(
     await expect.poll(() => seen).toEqual(['large', { jsonrpc: '2.0', id: 1, result: {} }]);
   },
 );
+
+test('B-1, X-3: an HTTP error that waits for room is not late', async () => {
+  const message = 'x'.repeat(900_000);
+  const { url } = await listening((_req, res) => {
+    res.writeHead(400, { 'content-type': 'application/json' });
+    res.end(`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"${message}"}}`);
+  });
+  const limit = new MessageLimit(1_000_000);
+  const onHandled = limit.handling(20_000_000);
+  const clock = new TestClock();
+  const transport = owned(new HttpTransport({ url }, NO_HEALTH, { limit, clock }));
+  await transport.start();
+  const seen: unknown[] = [];
+  transport.onmessage = (answer) => void seen.push('error' in answer && answer.error.message.length);
+  void transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call' });
+  await expect.poll(() => limit.receiving.size).toBe(1);
+  clock.advance(20_000);
+  onHandled?.();
+  await expect.poll(() => seen).toEqual([message.length]);
+});
+
+test('B-2, X-3: the stream of HTTP+SSE is paused while there is no room for a message on it', async () => {
+  const { url } = await listening((req, res) => {
+    if (req.method === 'POST') res.writeHead(202).end();
+    else {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(`event: endpoint\n${event('/')}${event(`{"jsonrpc":"2.0","method":"${'x'.repeat(900_000)}"}`)}`);
+    }
+  });
+  const limit = new MessageLimit(1_000_000);
+  const onHandled = limit.handling(20_000_000);
+  const transport = owned(new SseTransport({ url }, NO_HEALTH, { limit, clock: systemClock }));
+  let received = 0;
+  transport.onmessage = () => (received += 1);
+  await transport.start();
+  await expect.poll(() => transport.isPaused).toBe(true);
+  expect(received).toBe(0);
+  onHandled?.();
+  await expect.poll(() => received).toBe(1);
+  expect(transport.isPaused).toBe(false);
+});

@@ -5,8 +5,8 @@ import { every } from '../../lib/timers.ts';
 const SMALL = 256 * 1024;
 /** How many of the largest messages fit into the room. */
 const LARGEST_AT_ONCE = 8;
-/** While streams wait, each message must grow by this much in this time. */
-const MIN_GROWTH = 64 * 1024;
+/** While streams wait, each message that does not must grow by this much in this time. */
+const MIN_GROWTH = 512 * 1024;
 const STALLED_MS = 15_000;
 /** What a stream brings when it is read again. */
 const PIECE = 64 * 1024;
@@ -39,9 +39,9 @@ export class MessageLimits {
 }
 
 /**
- * The memory for the large messages of all servers. When it is full, streams wait for messages to be completed and handled. So that some
- * are, the message that each server began first continues, up to twice the memory; beyond that, only the first of all. A message that
- * does not go on while others wait gives way: one that never ends must not keep others from arriving.
+ * The memory for the large messages of all servers. When it is full, streams wait for messages to be completed and handled. To make sure
+ * that some complete, the oldest message of each server continues, up to twice the memory; beyond that, only the oldest of all. A
+ * message that hardly grows while others wait gives way: one that never ends must not keep others from arriving.
  */
 class Room {
   readonly #bytes: number;
@@ -160,7 +160,7 @@ export class MessageCounter {
   readonly #onRevoked: () => void;
   #size = 0;
   #reserved = 0;
-  /** What it has to reach until the next check. */
+  /** The size that it must reach by the next check. */
   #expected = 0;
   #mistake = '';
 
@@ -192,7 +192,7 @@ export class MessageCounter {
 
   /** Pauses its stream. */
   wait(): void {
-    // For that it cannot be blamed.
+    // It must not be blamed for the pause.
     this.#expected = 0;
     this.stream.pause();
   }

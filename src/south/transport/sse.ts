@@ -9,7 +9,7 @@ import { configuredHeaders } from './http-headers.ts';
 import { answerOf, type HttpHealth } from './http-health.ts';
 import { loadUndici } from '../../lib/http-connections.ts';
 import { ownConnections } from './shared-http.ts';
-import { headerOf, HttpPool, isEventStream, type HttpAnswer, type HttpRequest } from './http-pool.ts';
+import { headerOf, HttpPool, isEventStream, type HttpAnswer, type HttpBody, type HttpRequest } from './http-pool.ts';
 import type { HttpTransportOptions } from './http.ts';
 import type { MessageLimit } from './message-size.ts';
 import { isRequest, parseMessage, type MessageReader } from './message.ts';
@@ -49,6 +49,7 @@ export class SseTransport implements ServerTransport {
   /** Why the stream ended, once it has. */
   ending: ServerFailure | undefined;
   #closed = false;
+  #stream: HttpBody | undefined;
   readonly #reader: MessageReader = {
     onMessage: (message) => {
       if (!this.#closed || !isRequest(message)) this.onmessage?.(message, 'any');
@@ -89,6 +90,7 @@ export class SseTransport implements ServerTransport {
 
   #read({ body }: HttpAnswer, onEndpoint: () => void, onFailure: (error: Error) => void): void {
     let ending = 'the stream of the server ended';
+    this.#stream = body;
     const onError = (error: Error): void => this.onerror?.(error);
     readEvents(
       body,
@@ -115,6 +117,10 @@ export class SseTransport implements ServerTransport {
         },
       },
     );
+  }
+
+  get isPaused(): boolean {
+    return this.#stream?.isPaused === true;
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
