@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { CommandServerConfig } from '../../core/ports/server-config.ts';
@@ -8,22 +7,18 @@ import { drained } from '../../lib/drained.ts';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { within } from '../../lib/timers.ts';
 import { Unreachable } from './broken-wire.ts';
+import { ChildOutput } from './child-output.ts';
 import { inheritedEnvironment } from './child-environment.ts';
 import { lastWords } from './last-words.ts';
 import { onLines } from './lines.ts';
-import { MessageLines } from './message-lines.ts';
-import type { MessageLimit, Pausable } from './message-size.ts';
+import type { MessageLimit } from './message-size.ts';
 import { handleOversize, type OversizeMessage } from './oversize-message.ts';
-import { InOrder } from './in-order.ts';
 import { parseMessage, type MessageReader } from './message.ts';
-import { PendingWork } from './pending-work.ts';
 import { watchGroup } from './reaper.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { ServerTransport } from './transport.ts';
 
 const GRACE_MS = 1000;
-/** Processes that the child started outside its group may hold its pipes open. */
-const PIPES_MS = 250;
 /** How many lines of output are kept to explain an exit. */
 const LAST_LINES = 40;
 const NOISE_SHOWN = 200;
@@ -56,10 +51,7 @@ export class ChildTransport implements ServerTransport {
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
   readonly #limit: MessageLimit;
-  /** Standard output is not read at present. */
-  isPaused = false;
-  /** Messages that are being parsed. */
-  readonly #parsing = new PendingWork();
+  #output: ChildOutput | undefined;
   readonly #reader: MessageReader = {
     onMessage: (message) => this.onmessage?.(message, 'any'),
     onMistake: (_mistake, line) => this.#noise(line),
@@ -72,6 +64,10 @@ export class ChildTransport implements ServerTransport {
 
   get pid(): number | null {
     return this.#child?.pid ?? null;
+  }
+
+  get isPaused(): boolean {
+    return this.#output?.isPaused === true;
   }
 
   /** How the process ended. */
@@ -92,7 +88,11 @@ export class ChildTransport implements ServerTransport {
     child.stdin.on('error', (error) => this.onerror?.(error));
     // Each message that waits to be written adds a listener; many listeners are not a leak.
     child.stdin.setMaxListeners(0);
-    const readRest = this.#readLines(child.stdout);
+    const output = new ChildOutput(child.stdout, this.#limit, {
+      onLine: (line) => this.#line(line),
+      onError: (error) => this.onerror?.(error),
+    });
+    this.#output = output;
     onLines(child.stderr, (line) => {
       this.#lastWords = [...this.#lastWords, line].slice(-LAST_LINES);
       this.onnoise(line, 'stderr');
@@ -111,49 +111,13 @@ export class ChildTransport implements ServerTransport {
         const closed = new Promise((done) => {
           child.once('close', done);
         });
-        void readRest(closed).then(() => {
+        void output.readRest(closed).then(() => {
           resolve(how);
           this.onexit(how);
           this.#ended();
         });
       });
     });
-  }
-
-  /** Reads standard output. The returned function reads and handles the rest of it after the process has exited. */
-  #readLines(stdout: Readable): (closed: Promise<unknown>) => Promise<void> {
-    let mayPause = true;
-    const source: Pausable = {
-      pause: () => {
-        if (!mayPause) return;
-        this.isPaused = true;
-        stdout.pause();
-      },
-      resume: () => {
-        this.isPaused = false;
-        stdout.resume();
-      },
-    };
-    const onError = (error: Error): void => this.onerror?.(error);
-    const inOrder = new InOrder(source, { limit: this.#limit, parsing: this.#parsing, onError });
-    const lines = new MessageLines(this.#limit, source);
-    stdout.on('data', (chunk: Buffer) => {
-      for (const line of lines.append(chunk)) {
-        const length = typeof line === 'string' ? line.length : 0;
-        inOrder.add(length, () => this.#line(line));
-      }
-    });
-    stdout.once('close', () => lines.clear());
-    return async (closed) => {
-      // The process has left no more than a pipe holds; what others still write to it is read for a moment.
-      mayPause = false;
-      source.resume();
-      await within(PIPES_MS, closed);
-      // The timer may have been late; the pipe is read in the next turn at the latest.
-      await nextTurn();
-      stdout.destroy();
-      await this.#parsing.done();
-    };
   }
 
   #spawn(): ChildProcessWithoutNullStreams {
