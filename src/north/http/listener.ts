@@ -209,7 +209,10 @@ export class HttpListener {
     return isUsual ? this.#admit(req, res, path) : this.#handleOther(req, res, path);
   }
 
-  /** Serves what `#handle` sorts out: requests for other paths, forwarded ones, and all of them while it is in doubt which sessions this gateway has. */
+  /**
+   * Serves what `#handle` sorts out: requests for other paths, forwarded ones, and all of them while it is in doubt which sessions this
+   * gateway has.
+   */
   async #handleOther(req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
     if (path === '/healthz') {
       respondJson(res, 200, '{"status":"ok"}');

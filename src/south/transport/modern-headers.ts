@@ -1,5 +1,6 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { VERSION_KEY } from '../../lib/protocol.ts';
+import { isRequest } from './message.ts';
 
 /** The parameter that the `Mcp-Name` header repeats, by method. */
 const NAMED_BY: Record<string, string> = {
@@ -13,7 +14,7 @@ const NAMED_BY: Record<string, string> = {
 
 /** Headers that repeat fields of the body of a request with an envelope; `undefined` for other messages. */
 export function modernHeaders(message: JSONRPCMessage): Record<string, string> | undefined {
-  if (!('method' in message) || !('id' in message)) return undefined;
+  if (!isRequest(message)) return undefined;
   const version = message.params?._meta?.[VERSION_KEY];
   if (typeof version !== 'string') return undefined;
   const field = NAMED_BY[message.method];
