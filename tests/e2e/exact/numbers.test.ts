@@ -14,15 +14,26 @@ const ERAS: Era[] = ['legacy', 'modern'];
 const ends = WIRES.flatMap((wire) => ERAS.map((era) => [wire, era] as const));
 const pairs = ends.flatMap((client) => ends.map((server) => [...client, ...server] as const));
 
+function expectExactProgress(text: string): void {
+  const progress = /"method":"notifications\/progress".*/.exec(text)?.[0];
+  expect(progress).toContain(`"progressToken":${BIG}`);
+  expect(progress).toContain(`"progress":${BIG},"total":90071992547409930`);
+}
+
 test.each(pairs)(
   'M-7: large integers are exact through the hub, %s %s client, %s %s server',
   async (wire, era, serverWire, serverEra) => {
     const call = await exactClient(wire, era, 'hub', await exactServer(serverWire, serverEra));
     const args = `{"n":${BIG},"text":"${BIG}"}`;
-    const text = await call('execute_tool', `{"server":"exact","tool":"echo","args":${args}}`);
+    const text = await call(
+      'execute_tool',
+      `{"server":"exact","tool":"echo","args":${args}}`,
+      `"progressToken":${BIG}`,
+    );
     expect(text).toContain(`arguments {\\"n\\":${BIG},\\"text\\":\\"${BIG}\\"}`);
     expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
     expect(text).toContain(`"test/n":${BIG}`);
+    expectExactProgress(text);
   },
 );
 
@@ -34,9 +45,7 @@ test.each(pairs)(
     expect(text).toContain(`arguments {\\"n\\":${BIG}}, test/n ${BIG}`);
     expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
     expect(text).toContain(`"test/n":${BIG}`);
-    const progress = /"method":"notifications\/progress".*/.exec(text)?.[0];
-    expect(progress).toContain(`"progressToken":${BIG}`);
-    expect(progress).toContain(`"progress":${BIG},"total":90071992547409930`);
+    expectExactProgress(text);
   },
 );
 
@@ -47,9 +56,7 @@ test.each(ERAS)('M-7: large integers are exact at /mcp/all, %s client', async (e
     const text = await call(`${server}__echo`, `{"n":${BIG}}`, `"test/n":${BIG},"progressToken":${BIG}`);
     expect(text).toContain(`arguments {\\"n\\":${BIG}}, test/n ${BIG}`);
     expect(text).toContain(`"structuredContent":{"n":${BIG},"list":[-${BIG},1]}`);
-    const progress = /"method":"notifications\/progress".*/.exec(text)?.[0];
-    expect(progress).toContain(`"progressToken":${BIG}`);
-    expect(progress).toContain(`"progress":${BIG},"total":90071992547409930`);
+    expectExactProgress(text);
   }
 });
 
