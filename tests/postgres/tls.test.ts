@@ -1,5 +1,6 @@
 /** The ways to a PostgreSQL: with TLS, without, over a Unix socket, and among several hosts. */
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
@@ -159,6 +160,20 @@ describe('TLS', () => {
     expect(await hasTls('sslmode=on')).toMatch(
       /^postgres:\/\/127\.0\.0\.1:\d+\/postgres: sslmode is unknown; use one of/,
     );
+  });
+
+  // Node would report the write after the end of the connection, when nothing listens any more: an uncaught error.
+  it('K-1: closing a connection while a statement is being sent over TLS only fails the statement', async () => {
+    const db = await Database.open(`${server.url()}?sslmode=require`);
+    const client = db.connect({ max: 1 });
+    await client.unsafe('SELECT 1');
+    const sent = client.unsafe(`SELECT length('${'x'.repeat(50_000_000)}')`);
+    const failed = expect(sent).rejects.toMatchObject({ code: 'CONNECTION_DESTROYED' });
+    // The driver writes it in this turn.
+    await setImmediate();
+    await client.end({ timeout: 0 });
+    await failed;
+    await db.close();
   });
 
   it('K-1, K-7: a store works with TLS and recovers after its connections were cut', async () => {

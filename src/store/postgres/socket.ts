@@ -16,7 +16,10 @@ export async function openSocket(
   signal.throwIfAborted();
   const socket = connect({ ...host });
   failWhenClosed(socket);
-  const stop = (): void => void socket.destroy();
+  // With TLS, this becomes the TLS socket. If the one below it were destroyed, it would report errors after `close`, when the
+  // driver has removed its listeners.
+  let outermost = socket;
+  const stop = (): void => void outermost.destroy();
   signal.addEventListener('abort', stop);
   socket.once('close', () => signal.removeEventListener('abort', stop));
   try {
@@ -24,8 +27,11 @@ export async function openSocket(
       timeoutMs,
       reached(socket, 'connect').then(async () => andThen(socket)),
     );
-    if (opened) return opened;
-    throw withCode('CONNECT_TIMEOUT', `no connection to ${shown(host)} within ${timeoutMs / 1000} seconds`);
+    if (!opened)
+      throw withCode('CONNECT_TIMEOUT', `no connection to ${shown(host)} within ${timeoutMs / 1000} seconds`);
+    signal.throwIfAborted();
+    outermost = opened;
+    return opened;
   } catch (error) {
     socket.destroy();
     throw error;
