@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { InOrder } from './in-order.ts';
 import { MessageLimit } from './message-size.ts';
@@ -11,8 +13,9 @@ function recorded() {
   const parsing = new PendingWork();
   const onError = (error: Error): void => void seen.push(error.message);
   const inOrder = new InOrder(source, { limit: new MessageLimit(), parsing, onError });
-  const add = (item: string, length = item.length): void =>
+  const add = (item: string, length = item.length, text?: object): void =>
     inOrder.add(length, () => {
+      expect(text).not.toBeNull();
       seen.push(item);
       if (item === 'fail') throw new Error('failed');
       if (item === 'adds') add('added');
@@ -73,6 +76,21 @@ test('X-3: many small items pause the stream, too', () => {
   add('large…');
   for (let left = 1000; left > 0; left -= 1) add('', 0);
   expect(seen).toContain('pause');
+});
+
+test('X-3: an item is not kept once it has been handled, even if there are always others', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const { add, release } = recorded();
+  const texts: WeakRef<object>[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    const text = {};
+    texts.push(new WeakRef(text));
+    add('large…', LONG, text);
+    if (count > 0) await release();
+  }
+  collect();
+  expect(texts.map((text) => text.deref() !== undefined)).toEqual([false, false, false, false, true]);
 });
 
 test('B-1: an item that another one adds is handled after those that wait', async () => {

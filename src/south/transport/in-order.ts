@@ -14,6 +14,8 @@ interface Item {
   size: number;
   /** Called when it has been handled. */
   onHandled: (() => void) | undefined;
+  /** The item after it. */
+  next: Item | undefined;
 }
 
 /** The transport that reads the stream. */
@@ -31,9 +33,9 @@ export interface StreamReader {
 export class InOrder {
   readonly #source: Pausable;
   readonly #reader: StreamReader;
-  readonly #waiting: Item[] = [];
-  /** Which of them is next. `shift()` would move all the others each time. */
-  #next = 0;
+  /** A linked list of those that wait: handled items have to go at once, because their work holds the texts of messages. */
+  #first: Item | undefined;
+  #last: Item | undefined;
   #waitingSize = 0;
   #isRunning = false;
   #isPaused = false;
@@ -46,7 +48,10 @@ export class InOrder {
   /** `length`: of the text of the item. */
   add(length: number, work: Work): void {
     const size = length + ITEM_OVERHEAD;
-    this.#waiting.push({ work, size, onHandled: this.#reader.limit.handling(length) });
+    const item: Item = { work, size, onHandled: this.#reader.limit.handling(length), next: undefined };
+    if (this.#last === undefined) this.#first = item;
+    else this.#last.next = item;
+    this.#last = item;
     this.#waitingSize += size;
     if (!this.#isRunning) this.#run();
     else if (this.#waitingSize > MAX_WAITING) {
@@ -57,9 +62,10 @@ export class InOrder {
 
   #run(): void {
     this.#isRunning = true;
-    for (let item = this.#waiting[this.#next]; item !== undefined; item = this.#waiting[this.#next]) {
+    for (let item = this.#first; item !== undefined; item = this.#first) {
       const { work, size, onHandled } = item;
-      this.#next += 1;
+      this.#first = item.next;
+      if (this.#first === undefined) this.#last = undefined;
       this.#waitingSize -= size;
       const unfinished = this.#start(work);
       if (unfinished === undefined) {
@@ -70,8 +76,6 @@ export class InOrder {
       void parsing.track(unfinished.catch(onError).then(() => this.#continue(onHandled)));
       return;
     }
-    this.#waiting.length = 0;
-    this.#next = 0;
     this.#isRunning = false;
   }
 
