@@ -11,24 +11,33 @@ export const LARGE_TEXT = 1024 * 1024;
 export const isLarge = (text: string): boolean => text.length > LARGE_TEXT;
 
 /** Parses a text as `parseExact` does, a large one in turns. */
-export async function parseText(text: string): Promise<unknown> {
-  return isLarge(text) ? parseInTurns(text) : parseExact(text);
+export async function parseText(text: string, source: object): Promise<unknown> {
+  return isLarge(text) ? parseInTurns(text, source) : parseExact(text);
 }
 
-/** Resolves when all texts so far have been parsed. */
-let earlier: Promise<void> = Promise.resolve();
+/** Resolves when all texts in the queue have been parsed. There is at most one of each source. */
+let queue: Promise<void> = Promise.resolve();
+/** Resolves when all texts of the source have been parsed. */
+const earlierOf = new WeakMap<object, Promise<void>>();
 
 /**
  * Parses a large text as `parseExact` does, over several turns of the event loop: one to look for long numbers, one to parse it, and
  * another one for the caller. If it has long numbers, they are marked in pieces, and it is parsed again. Several texts are parsed one
  * after the other: at the same time, they would take their turns together. So other work waits for no longer than it takes to parse
- * one text.
+ * one text. `source`: who sent it, for example a server; its text waits for one text of each other source, and for its own.
  */
-export function parseInTurns(text: string, piece?: number): Promise<unknown> {
-  const parsed = earlier.then(() => parseNext(text, piece));
+export function parseInTurns(text: string, source: object, piece?: number): Promise<unknown> {
+  const parsed = (earlierOf.get(source) ?? Promise.resolve()).then(() => parseQueued(text, piece));
+  const ended = (): void => {};
+  earlierOf.set(source, parsed.then(ended, ended));
+  return parsed;
+}
+
+function parseQueued(text: string, piece?: number): Promise<unknown> {
+  const parsed = queue.then(() => parseNext(text, piece));
   // The caller uses it in this turn.
   const rest = (): Promise<void> => nextTurn();
-  earlier = parsed.then(rest, rest);
+  queue = parsed.then(rest, rest);
   return parsed;
 }
 

@@ -207,7 +207,7 @@ export class ChildTransport implements ServerTransport {
 
   #line(line: string | OversizeMessage): Promise<void> | undefined {
     if (typeof line !== 'string') handleOversize(line, this);
-    else if (line.trim() !== '') return parseMessage(line, this.#reader);
+    else if (line.trim() !== '') return parseMessage(line, this.#limit, this.#reader);
     return undefined;
   }
 

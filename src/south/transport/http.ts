@@ -262,7 +262,7 @@ export class HttpTransport implements ServerTransport {
   async #receiveParts(open: OpenRequest, body: HttpBody): Promise<void> {
     const text = await readText(body, this.#limit);
     await this.#handle(text, async () => {
-      const parsed = await parseText(text).catch(notJson);
+      const parsed = await parseText(text, this.#limit).catch(notJson);
       // The request may have been cancelled meanwhile.
       if (!open.dropped) this.#receive(open, parsed, text.length);
     });
@@ -459,7 +459,7 @@ export class HttpTransport implements ServerTransport {
   /** A protocol error inside an HTTP error is still the answer to the request. Returns whether there is one. */
   async #receiveError({ id, open }: { id: RequestId; open: OpenRequest }, text: string): Promise<boolean> {
     return this.#handle(text, async () => {
-      const error = await errorFor(id, text);
+      const error = await errorFor(id, text, this.#limit);
       // The request may have been cancelled meanwhile.
       if (error !== undefined && !open.dropped) this.#deliver(error, 'any');
       return error !== undefined;
@@ -553,9 +553,9 @@ function notJson(): never {
 }
 
 /** The JSON-RPC error in an HTTP error's body, if it answers this request. */
-async function errorFor(id: RequestId, text: string): Promise<JSONRPCMessage | undefined> {
+async function errorFor(id: RequestId, text: string, limit: MessageLimit): Promise<JSONRPCMessage | undefined> {
   try {
-    const parsed = await parseText(text);
+    const parsed = await parseText(text, limit);
     if (!isObject(parsed) || !isObject(parsed['error']) || parsed['id'] !== id) return undefined;
     return readMessage(parsed, text.length);
   } catch {

@@ -4,6 +4,7 @@ import { messageOf } from '../../lib/log.ts';
 import { isObject } from '../../lib/values.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 import { isLarge, parseInTurns } from '../../lib/json-in-turns.ts';
+import type { MessageLimit } from './message-size.ts';
 
 /**
  * A message of a server; `undefined` if it is not a message. An invalid response becomes an error, so that its request ends;
@@ -41,10 +42,13 @@ export interface MessageReader {
   onMistake(mistake: string, text: string): void;
 }
 
-/** Reads a message from its text; a large one over several turns of the event loop, until the promise resolves. */
-export function parseMessage(text: string, reader: MessageReader): Promise<void> | undefined {
+/**
+ * Reads a message from its text; a large one over several turns of the event loop, until the promise resolves. `source`: as in
+ * `parseInTurns`.
+ */
+export function parseMessage(text: string, source: MessageLimit, reader: MessageReader): Promise<void> | undefined {
   const onInvalid = (error: unknown): void => reader.onMistake(`not JSON: ${messageOf(error)}`, text);
-  if (isLarge(text)) return parseInTurns(text).then((value) => received(value, text, reader), onInvalid);
+  if (isLarge(text)) return parseInTurns(text, source).then((value) => received(value, text, reader), onInvalid);
   let value: unknown;
   try {
     value = parseExact(text);

@@ -109,7 +109,7 @@ export class ResponseStreams {
       },
       onEvent: ({ id, data }) => {
         if (id) stream.lastEventId = id;
-        return data === '' ? undefined : parseMessage(data, reader);
+        return data === '' ? undefined : parseMessage(data, this.#host.limit, reader);
       },
       onOversize: (message) => {
         const { id, isRequest } = message.about();

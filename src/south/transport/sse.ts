@@ -97,7 +97,7 @@ export class SseTransport implements ServerTransport {
       { limit: this.#limit, parsing: this.#parsing, onError },
       {
         onEvent: ({ name, data }) => {
-          if (name === 'message') return parseMessage(data, this.#reader);
+          if (name === 'message') return parseMessage(data, this.#limit, this.#reader);
           if (name !== 'endpoint') return undefined;
           try {
             this.#endpoint = endpointAt(data, this.#url);

@@ -17,7 +17,7 @@ export interface ServerTransport {
   onmessage?: ((message: JSONRPCMessage, stream: StreamTag) => void) | undefined;
   /** The id of our session with the server, if it has sessions. */
   readonly sessionId?: string | undefined;
-  /** The stream on which responses arrive is not read at present, because large messages have to be parsed first. */
+  /** Responses are not read at present: large messages have to be parsed first, or there is no room for them. */
   readonly isPaused?: boolean;
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: SendOptions): Promise<void>;
