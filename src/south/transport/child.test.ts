@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ServerFailure } from '../../lib/server-failure.ts';
 import { ChildTransport } from './child.ts';
 import { MessageLimit } from './message-size.ts';
-import { LARGE_TEXT } from '../../lib/json-in-turns.ts';
+import { LARGE_TEXT, parseInTurns } from '../../lib/json-in-turns.ts';
 
 test('B-4: the error of an ended child has its exit code, stray output and last error output', async () => {
   const script = "process.stdout.write('hello\\n'); console.error('Error: no key: give one'); process.exitCode = 3";
@@ -107,3 +107,40 @@ test('B-1, X-3: the output of a child is not read while there is no room for it'
   await child.exited;
   expect(seen).toEqual([1]);
 });
+
+test('S-4: closing sends no signals to a child that has exited, although its last message is still being parsed', async () => {
+  const script = `process.stdout.write('{"jsonrpc":"2.0","id":1,"result":{"text":"' + 'x'.repeat(1200000) + '"}}\\n')`;
+  const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, new MessageLimit());
+  const seen: unknown[] = [];
+  child.onmessage = (message) => void seen.push('id' in message && message.id);
+  // The message waits until this text has been parsed.
+  const earlier = parseInTurns(`[${'9007199254740993,'.repeat(500_000)}1]`, {}, 1000);
+  await child.start();
+  const { pid } = child;
+  if (pid === null) throw new Error('the child has no process');
+  await expect.poll(() => isRunning(pid), { interval: 5 }).toBe(false);
+  expect(seen).toEqual([]);
+  const kill = vi.spyOn(process, 'kill');
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const closing = child.close();
+    for (const _signal of ['SIGTERM', 'SIGKILL']) await vi.advanceTimersByTimeAsync(1000);
+    expect(seen).toEqual([]);
+    await earlier;
+    await closing;
+    expect(seen).toEqual([1]);
+    expect(kill).not.toHaveBeenCalled();
+  } finally {
+    vi.useRealTimers();
+    kill.mockRestore();
+  }
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -48,6 +48,8 @@ export class ChildTransport implements ServerTransport {
   #killedBecause: string | undefined;
   /** How the process ended, if it was not stopped by us. */
   #died: string | undefined;
+  /** The system may use its id for another process. */
+  #isGone = false;
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
   readonly #limit: MessageLimit;
@@ -102,6 +104,7 @@ export class ChildTransport implements ServerTransport {
       child.once('exit', (code, signal) => {
         // Processes that the child started must not outlive it.
         this.#signalGroup('SIGKILL');
+        this.#isGone = true;
         unwatch();
         const how =
           this.#killedBecause ??
@@ -188,7 +191,7 @@ export class ChildTransport implements ServerTransport {
 
   #signalGroup(signal: NodeJS.Signals): void {
     const pid = this.#child?.pid;
-    if (pid === undefined) return;
+    if (pid === undefined || this.#isGone) return;
     try {
       if (process.platform === 'win32') this.#child?.kill(signal);
       else process.kill(-pid, signal);
