@@ -59,7 +59,7 @@ export class PingSchedule {
 export interface HeartbeatSettings {
   /** A server that runs a call may be too busy for pings; the transport notices if it dies. */
   mayBeSilent: () => boolean;
-  transport: Pick<ServerTransport, 'isPaused'>;
+  transport: Pick<ServerTransport, 'isPaused' | 'received'>;
   onGone: (failure: ServerFailure) => void;
   schedule: PingSchedule;
 }
@@ -90,10 +90,12 @@ export class Heartbeat {
 
   async #ping(why: string): Promise<void> {
     const { transport, mayBeSilent } = this.#settings;
-    const wasPaused = transport.isPaused;
+    const { isPaused: wasPaused, received } = transport;
     const pulse = await ping(this.#peer);
     if (pulse.kind === 'alive') return;
-    if (pulse.kind === 'silent' && (wasPaused || transport.isPaused || mayBeSilent())) return;
+    // The answer may be behind large messages, which take time to arrive and to be parsed.
+    const isBusy = wasPaused || transport.isPaused || transport.received !== received;
+    if (pulse.kind === 'silent' && (isBusy || mayBeSilent())) return;
     const { failure, message } = pulse.why;
     this.#settings.onGone(new ServerFailure(failure, `no answer to a ping (${why}): ${message}`));
   }

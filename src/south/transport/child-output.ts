@@ -19,6 +19,8 @@ export interface ChildOutputHandlers {
 /** The standard output of a child: one message on each line. */
 export class ChildOutput implements Pausable {
   isPaused = false;
+  /** How many bytes have arrived. */
+  received = 0;
   #hasExited = false;
   readonly #stdout: Readable;
   /** Messages that are being parsed. */
@@ -29,6 +31,7 @@ export class ChildOutput implements Pausable {
     const inOrder = new InOrder(this, { limit, parsing: this.#parsing, onError });
     const lines = new MessageLines(limit, this);
     stdout.on('data', (chunk: Buffer) => {
+      this.received += chunk.length;
       for (const line of lines.append(chunk)) {
         const length = typeof line === 'string' ? line.length : 0;
         inOrder.add(length, () => onLine(line));

@@ -72,6 +72,10 @@ export class ChildTransport implements ServerTransport {
     return this.#output?.isPaused === true;
   }
 
+  get received(): number {
+    return this.#output?.received ?? 0;
+  }
+
   /** How the process ended. */
   get exited(): Promise<string> {
     return this.#exited;

@@ -199,7 +199,9 @@ test('B-2, X-3: the stream of HTTP+SSE is paused while there is no room for a me
   await transport.start();
   await expect.poll(() => transport.isPaused).toBe(true);
   expect(received).toBe(0);
+  expect(transport.received).toBeLessThan(900_000);
   onHandled?.();
   await expect.poll(() => received).toBe(1);
   expect(transport.isPaused).toBe(false);
+  expect(transport.received).toBeGreaterThan(900_000);
 });

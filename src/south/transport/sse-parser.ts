@@ -24,6 +24,8 @@ export interface SseHandlers {
 export interface SseStreamHandlers extends Omit<SseHandlers, 'onEvent' | 'onEndless'> {
   /** One event. If it takes several turns of the event loop, returns a promise; the following events wait for it. */
   onEvent: (event: SseEvent) => Promise<void> | undefined;
+  /** Called first with each piece that arrives. */
+  onData?: (chunk: Buffer) => void;
   /** The stream is closed; `endless` is the reason if an event did not end. */
   onClose: (endless: string | undefined) => void;
 }
@@ -32,7 +34,7 @@ export interface SseStreamHandlers extends Omit<SseHandlers, 'onEvent' | 'onEndl
 export function readEvents(
   body: HttpBody,
   reader: StreamReader,
-  { onEvent, onOversize, onRetry, onClose }: SseStreamHandlers,
+  { onEvent, onData, onOversize, onRetry, onClose }: SseStreamHandlers,
 ): void {
   let endless: string | undefined;
   const { limit } = reader;
@@ -49,7 +51,10 @@ export function readEvents(
   });
   const decoder = new StringDecoder('utf8');
   body.read({
-    onData: (chunk) => parser.feed(decoder.write(chunk)),
+    onData: (chunk) => {
+      onData?.(chunk);
+      parser.feed(decoder.write(chunk));
+    },
     onClose: () => {
       parser.close();
       inOrder.add(0, () => onClose(endless));

@@ -50,6 +50,7 @@ export class SseTransport implements ServerTransport {
   ending: ServerFailure | undefined;
   #closed = false;
   #stream: HttpBody | undefined;
+  received = 0;
   readonly #reader: MessageReader = {
     onMessage: (message) => {
       if (!this.#closed || !isRequest(message)) this.onmessage?.(message, 'any');
@@ -107,6 +108,9 @@ export class SseTransport implements ServerTransport {
             body.abort();
           }
           return undefined;
+        },
+        onData: (chunk) => {
+          this.received += chunk.length;
         },
         onOversize: (message) => handleOversize(message, this),
         onRetry: () => {},

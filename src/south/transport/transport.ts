@@ -19,6 +19,8 @@ export interface ServerTransport {
   readonly sessionId?: string | undefined;
   /** Responses are not read at present: large messages have to be parsed first, or there is no room for them. */
   readonly isPaused?: boolean;
+  /** How many bytes have arrived, if all responses arrive on one stream. */
+  readonly received?: number;
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: SendOptions): Promise<void>;
   close(): Promise<void>;
