@@ -12,19 +12,22 @@ const PIECE = 64 * 1024;
 export interface LargeMessage {
   /** All large messages of its server, in the order in which they were begun. */
   readonly ofServer: ReadonlySet<LargeMessage>;
+  /** How much of it has arrived. */
+  readonly size: number;
   /** Stops reading its stream. */
   pause(): void;
   resume(): void;
-  /** Whether it has grown enough since the last time. */
-  hasGrown(): boolean;
-  /** It gives way to others. */
+  /** Whether it has grown enough since the last check. */
+  grewSinceCheck(): boolean;
+  /** Drops the message: others need its memory. */
   revoke(): void;
 }
 
 /**
  * The memory for the large messages of all servers. When it is full, streams wait for messages to be completed and handled. To make sure
- * that some complete, the oldest message of each server continues, up to twice the memory; beyond that, only the oldest of all. A
- * message that hardly grows while others wait gives way: one that never ends must not keep others from arriving.
+ * that some complete, the oldest message of each server continues, unless these alone fill the memory and all together twice as much;
+ * then only the oldest of all does. A message that hardly grows while others wait is dropped: one that never ends must not keep others
+ * from arriving.
  */
 export class MessageMemory {
   readonly #bytes: number;
@@ -79,9 +82,17 @@ export class MessageMemory {
   /** `more`: what streams that have just been resumed will bring. */
   #mayContinue(message: LargeMessage, more = 0): boolean {
     if (this.#taken + more <= this.#bytes) return true;
-    if (this.#taken <= 2 * this.#bytes) return first(message.ofServer) === message;
+    if (first(message.ofServer) !== message) return false;
+    if (this.#taken <= 2 * this.#bytes || this.#takenByOldest() <= this.#bytes) return true;
     // What is complete will be handled for certain; of the rest, something must be completed.
     return this.#handling === 0 && first(this.#receiving) === message;
+  }
+
+  /** What would be taken if each server had only its oldest message. */
+  #takenByOldest(): number {
+    let taken = this.#handling;
+    for (const message of this.#receiving) if (first(message.ofServer) === message) taken += message.size;
+    return taken;
   }
 
   #freed(): void {
@@ -100,7 +111,7 @@ export class MessageMemory {
   #check(): void {
     for (const message of this.#receiving) {
       if (this.#waiting.size === 0) return;
-      if (!this.#waiting.has(message) && !message.hasGrown()) message.revoke();
+      if (!this.#waiting.has(message) && !message.grewSinceCheck()) message.revoke();
     }
   }
 }

@@ -77,6 +77,22 @@ test('X-3: beyond twice the memory, only the message that was begun first of all
   }
 });
 
+test('X-3, B-1: however many messages of one server wait, those of others can arrive', () => {
+  const [greedy, modest] = servers(2);
+  for (let index = 0; index < 60; index += 1) greedy?.begin(300_000);
+  modest?.begin(700_000);
+  modest?.begin(700_000);
+  // Of these, one takes up room until it has been handled; beside it there is none for the second one.
+  expect(modest?.paused()).toEqual([1]);
+  const onHandled = greedy?.limit.handling(7_500_000);
+  modest?.counters[0]?.add(100_000);
+  expect(modest?.paused()).toEqual([1, 0]);
+  onHandled?.();
+  expect(modest?.paused()).toEqual([1]);
+  modest?.counters[0]?.reset();
+  expect(modest?.paused()).toEqual([]);
+});
+
 test('X-3: complete messages count until they have been handled', () => {
   const { limit, begin, paused, revoked } = streamsOf(new MessageLimit(MEGABYTE));
   expect(limit.handling(10_000)).toBeUndefined();

@@ -54,7 +54,7 @@ export class MessageLimit {
     return `larger than limits.messageBytes = ${this.bytes}`;
   }
 
-  /** Counts the messages of one stream. `onRevoked`: the message gives way to others; drop it. */
+  /** Counts the messages of one stream. `onRevoked`: drop the message, others need its memory. */
   counter(stream: Pausable, onRevoked: () => void): MessageCounter {
     return new MessageCounter(this, stream, onRevoked);
   }
@@ -102,12 +102,16 @@ export class MessageCounter implements LargeMessage {
     return true;
   }
 
+  get size(): number {
+    return this.#reserved;
+  }
+
   get ofServer(): ReadonlySet<LargeMessage> {
     return this.#limit.receiving;
   }
 
   pause(): void {
-    // It must not be blamed for the pause.
+    // While paused it cannot grow.
     this.#expected = 0;
     this.#stream.pause();
   }
@@ -116,7 +120,7 @@ export class MessageCounter implements LargeMessage {
     this.#stream.resume();
   }
 
-  hasGrown(): boolean {
+  grewSinceCheck(): boolean {
     const enough = this.#size >= this.#expected;
     this.#expected = this.#size + MIN_GROWTH;
     return enough;
