@@ -10,6 +10,9 @@ import type { ServerTransport } from './transport/transport.ts';
 
 const TIMEOUT_MS = 5000;
 
+/** More than a server that hangs sends during a ping, which may be log messages, or comments that keep its stream open. */
+const MUCH_BYTES = 64 * 1024;
+
 /** More connections than this are not all pinged in the time that the config sets: their pings would take a noticeable share of the CPU time. */
 const PINGS_PER_PERIOD = 1000;
 
@@ -59,7 +62,7 @@ export class PingSchedule {
 export interface HeartbeatSettings {
   /** A server that runs a call may be too busy for pings; the transport notices if it dies. */
   mayBeSilent: () => boolean;
-  transport: Pick<ServerTransport, 'isPaused' | 'received'>;
+  transport: Pick<ServerTransport, 'isBehind' | 'received'>;
   onGone: (failure: ServerFailure) => void;
   schedule: PingSchedule;
 }
@@ -90,12 +93,13 @@ export class Heartbeat {
 
   async #ping(why: string): Promise<void> {
     const { transport, mayBeSilent } = this.#settings;
-    const { isPaused: wasPaused, received } = transport;
+    const { isBehind: wasBehind, received = 0 } = transport;
     const pulse = await ping(this.#peer);
     if (pulse.kind === 'alive') return;
     // The answer may be behind large messages, which take time to arrive and to be parsed.
-    const isBusy = wasPaused || transport.isPaused || transport.received !== received;
-    if (pulse.kind === 'silent' && (isBusy || mayBeSilent())) return;
+    const { isBehind, received: receivedNow = 0 } = transport;
+    const isLate = wasBehind || isBehind || receivedNow - received > MUCH_BYTES;
+    if (pulse.kind === 'silent' && (isLate || mayBeSilent())) return;
     const { failure, message } = pulse.why;
     this.#settings.onGone(new ServerFailure(failure, `no answer to a ping (${why}): ${message}`));
   }

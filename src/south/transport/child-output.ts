@@ -18,9 +18,8 @@ export interface ChildOutputHandlers {
 
 /** The standard output of a child: one message on each line. */
 export class ChildOutput implements Pausable {
-  isPaused = false;
-  /** How many bytes have arrived. */
   received = 0;
+  #isPaused = false;
   #hasExited = false;
   readonly #stdout: Readable;
   /** Messages that are being parsed. */
@@ -40,14 +39,19 @@ export class ChildOutput implements Pausable {
     stdout.once('close', () => lines.clear());
   }
 
+  /** Lines wait to be read or handled. */
+  get isBehind(): boolean {
+    return this.#isPaused || !this.#parsing.isEmpty;
+  }
+
   pause(): void {
     if (this.#hasExited) return;
-    this.isPaused = true;
+    this.#isPaused = true;
     this.#stdout.pause();
   }
 
   resume(): void {
-    this.isPaused = false;
+    this.#isPaused = false;
     this.#stdout.resume();
   }
 

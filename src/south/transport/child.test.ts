@@ -100,37 +100,43 @@ test('B-1, X-3: the output of a child is not read while there is no room for it'
   const seen: unknown[] = [];
   child.onmessage = (message) => void seen.push('id' in message && message.id);
   await child.start();
-  await expect.poll(() => child.isPaused).toBe(true);
+  await expect.poll(() => child.isBehind).toBe(true);
   expect(seen).toEqual([]);
   expect(child.received).toBeLessThan(900_000);
   onHandled?.();
-  expect(child.isPaused).toBe(false);
+  expect(child.isBehind).toBe(false);
   await child.exited;
   expect(seen).toEqual([1]);
   expect(child.received).toBeGreaterThan(900_000);
 });
 
 test('S-4: closing sends no signals to a child that has exited, although its last message is still being parsed', async () => {
-  const script = `process.stdout.write('{"jsonrpc":"2.0","id":1,"result":{"text":"' + 'x'.repeat(1200000) + '"}}\\n')`;
+  const script = `
+    const line = '{"jsonrpc":"2.0","id":1,"result":{"text":"' + 'x'.repeat(1200000) + '"}}\\n';
+    process.stdin.once('data', () => process.stdout.write(line, () => process.exit()));
+    process.stdout.write('{"jsonrpc":"2.0","id":0,"result":{}}\\n');
+  `;
   const child = new ChildTransport({ command: process.execPath, args: ['-e', script] }, new MessageLimit());
   const seen: unknown[] = [];
   child.onmessage = (message) => void seen.push('id' in message && message.id);
-  // The message waits until this text has been parsed.
-  const earlier = parseInTurns(`[${'9007199254740993,'.repeat(500_000)}1]`, {}, 1000);
   await child.start();
+  await expect.poll(() => seen).toEqual([0]);
+  // The large message waits until this text has been parsed, which takes far longer than to write the message and to exit.
+  const earlier = parseInTurns(`[${'9007199254740993,'.repeat(500_000)}1]`, {}, 1000);
+  await child.send({ jsonrpc: '2.0', method: 'go' });
   const { pid } = child;
   if (pid === null) throw new Error('the child has no process');
   await expect.poll(() => isRunning(pid), { interval: 5 }).toBe(false);
-  expect(seen).toEqual([]);
+  expect(child.isBehind).toBe(true);
   const kill = vi.spyOn(process, 'kill');
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const closing = child.close();
     for (const _signal of ['SIGTERM', 'SIGKILL']) await vi.advanceTimersByTimeAsync(1000);
-    expect(seen).toEqual([]);
+    expect(seen).toEqual([0]);
     await earlier;
     await closing;
-    expect(seen).toEqual([1]);
+    expect(seen).toEqual([0, 1]);
     expect(kill).not.toHaveBeenCalled();
   } finally {
     vi.useRealTimers();

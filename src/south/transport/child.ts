@@ -48,7 +48,7 @@ export class ChildTransport implements ServerTransport {
   #killedBecause: string | undefined;
   /** How the process ended, if it was not stopped by us. */
   #died: string | undefined;
-  /** The system may use its id for another process. */
+  /** It has exited, so the system may give its id to another process. */
   #isGone = false;
   #exited: Promise<string> = Promise.resolve('not started');
   readonly #config: CommandServerConfig;
@@ -68,8 +68,8 @@ export class ChildTransport implements ServerTransport {
     return this.#child?.pid ?? null;
   }
 
-  get isPaused(): boolean {
-    return this.#output?.isPaused === true;
+  get isBehind(): boolean {
+    return this.#output?.isBehind === true;
   }
 
   get received(): number {

@@ -123,8 +123,8 @@ export class SseTransport implements ServerTransport {
     );
   }
 
-  get isPaused(): boolean {
-    return this.#stream?.isPaused === true;
+  get isBehind(): boolean {
+    return this.#stream?.isPaused === true || !this.#parsing.isEmpty;
   }
 
   async send(message: JSONRPCMessage): Promise<void> {

@@ -17,9 +17,9 @@ export interface ServerTransport {
   onmessage?: ((message: JSONRPCMessage, stream: StreamTag) => void) | undefined;
   /** The id of our session with the server, if it has sessions. */
   readonly sessionId?: string | undefined;
-  /** Responses are not read at present: large messages have to be parsed first, or there is no room for them. */
-  readonly isPaused?: boolean;
-  /** How many bytes have arrived, if all responses arrive on one stream. */
+  /** Of a transport whose responses all arrive on one stream: whether some wait because large messages are being parsed or have no room. */
+  readonly isBehind?: boolean;
+  /** How many bytes have arrived on that stream. */
   readonly received?: number;
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: SendOptions): Promise<void>;
