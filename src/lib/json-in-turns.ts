@@ -24,7 +24,8 @@ const earlierOf = new WeakMap<object, Promise<void>>();
  * Parses a large text as `parseExact` does, over several turns of the event loop: one to look for long numbers, one to parse it, and
  * another one for the caller. If it has long numbers, they are marked in pieces, and it is parsed again. Several texts are parsed one
  * after the other: at the same time, they would take their turns together. So other work waits for no longer than it takes to parse
- * one text. `source`: who sent it, for example a server; its text waits for one text of each other source, and for its own.
+ * one text. `source`: who sent it, for example a server. A text waits for the earlier ones of its source, and each time for at most one
+ * of every other source.
  */
 export function parseInTurns(text: string, source: object, piece?: number): Promise<unknown> {
   const parsed = (earlierOf.get(source) ?? Promise.resolve()).then(() => parseQueued(text, piece));

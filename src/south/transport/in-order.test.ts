@@ -15,7 +15,8 @@ function recorded() {
   const inOrder = new InOrder(source, { limit: new MessageLimit(), parsing, onError });
   const add = (item: string, length = item.length, text?: object): void =>
     inOrder.add(length, () => {
-      expect(text).not.toBeNull();
+      // Held by the work, as that of a message holds its text.
+      void text;
       seen.push(item);
       if (item === 'fail') throw new Error('failed');
       if (item === 'adds') add('added');
