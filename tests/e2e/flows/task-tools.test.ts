@@ -178,7 +178,7 @@ test('H-6: a task stays cancelled although its server continues', async () => {
   const { url } = await httpGateway({ one: { url: server.url } });
   const hub = await hubOverHttp(url);
   await settle(hub);
-  const call = { server: 'one', tool: 'ignore_cancel', args: { ms: 400 }, timeout_ms: 0 };
+  const call = { server: 'one', tool: 'ignore_cancel', args: { ms: 100 }, timeout_ms: 0 };
   const task_id = taskIdOf(await hub.call('execute_tool', call));
   expect((await hub.call('cancel_task', { task_id })).body).toMatchObject({ success: true });
   await soon(() => server.state.calls.at(-1)?.tool).toBe('ignore_cancel.finished');

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
@@ -34,11 +35,13 @@ export const basicTools: readonly V1Tool[] = [
   tool(
     {
       name: 'ignore_cancel',
-      description: 'Works on for `ms` even when cancelled; only the end of its session stops it',
+      description: 'Works on for `ms` after it is cancelled; only the end of its session stops it',
       input: z.object({ ms: milliseconds }),
     },
-    async (args, { session, state }) => {
-      await delay(args.ms, undefined, { signal: session.ended.signal });
+    async (args, { extra, session, state }) => {
+      const { signal } = session.ended;
+      if (!extra.signal.aborted) await once(extra.signal, 'abort', { signal });
+      await delay(args.ms, undefined, { signal });
       state.calls.push({ tool: 'ignore_cancel.finished', args });
       return text('ignored');
     },
