@@ -10,7 +10,7 @@ import type { ServerTransport } from './transport/transport.ts';
 
 const TIMEOUT_MS = 5000;
 
-/** More than a server that hangs sends during a ping, which may be log messages, or comments that keep its stream open. */
+/** More than this is taken for large messages: a server that hangs may still send log messages, or comments that keep its stream open. */
 const MUCH_BYTES = 64 * 1024;
 
 /** More connections than this are not all pinged in the time that the config sets: their pings would take a noticeable share of the CPU time. */

@@ -75,6 +75,7 @@ async function parsing(kind: Kind): Promise<{ transport: HttpTransport | SseTran
   finish();
   while (limit.receiving.size > 0) await nextTurn();
   expect(seen).toEqual([]);
+  if (transport instanceof SseTransport) expect(transport.isBehind).toBe(true);
   return { transport, seen };
 }
 

@@ -25,8 +25,8 @@ export interface LargeMessage {
 
 /**
  * The memory for the large messages of all servers. When it is full, streams wait for messages to be completed and handled. To make sure
- * that some complete, the oldest message of each server continues, unless these alone fill the memory and all together twice as much;
- * then only the oldest of all does. A message that hardly grows while others wait is dropped: one that never ends must not keep others
+ * that some complete, the oldest message of each server continues, unless these and complete ones alone fill the memory, and all
+ * together twice as much; then only the oldest of all does, once nothing is being parsed. A message that hardly grows while others wait is dropped: one that never ends must not keep others
  * from arriving.
  */
 export class MessageMemory {
@@ -34,6 +34,8 @@ export class MessageMemory {
   readonly #clock: Clock;
   /** The large messages that are being received, in the order in which they were begun. */
   readonly #receiving = new Set<LargeMessage>();
+  /** The same, of each server. */
+  readonly #ofServers = new Set<LargeMessage['ofServer']>();
   /** The size of these, and of complete messages that are being parsed or wait for that. */
   #taken = 0;
   #handling = 0;
@@ -53,6 +55,7 @@ export class MessageMemory {
   grown(message: LargeMessage, bytes: number): void {
     this.#taken += bytes;
     this.#receiving.add(message);
+    this.#ofServers.add(message.ofServer);
     if (this.#mayContinue(message)) return;
     this.#waiting.add(message);
     message.pause();
@@ -63,6 +66,7 @@ export class MessageMemory {
   ended(message: LargeMessage, bytes: number): void {
     this.#taken -= bytes;
     this.#receiving.delete(message);
+    if (message.ofServer.size === 0) this.#ofServers.delete(message.ofServer);
     // There may be another message on its stream.
     if (this.#waiting.delete(message)) message.resume();
     this.#freed();
@@ -91,7 +95,7 @@ export class MessageMemory {
   /** What would be taken if each server had only its oldest message. */
   #takenByOldest(): number {
     let taken = this.#handling;
-    for (const message of this.#receiving) if (first(message.ofServer) === message) taken += message.size;
+    for (const messages of this.#ofServers) taken += first(messages)?.size ?? 0;
     return taken;
   }
 

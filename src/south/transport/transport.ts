@@ -17,7 +17,7 @@ export interface ServerTransport {
   onmessage?: ((message: JSONRPCMessage, stream: StreamTag) => void) | undefined;
   /** The id of our session with the server, if it has sessions. */
   readonly sessionId?: string | undefined;
-  /** Of a transport whose responses all arrive on one stream: whether some wait because large messages are being parsed or have no room. */
+  /** Whether responses wait because large messages are being parsed or have no room. Only if all responses arrive on one stream. */
   readonly isBehind?: boolean;
   /** How many bytes have arrived on that stream. */
   readonly received?: number;
