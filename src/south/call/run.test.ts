@@ -1,9 +1,11 @@
 import { InMemoryTransport } from '@modelcontextprotocol/client';
 import { Server } from '@modelcontextprotocol/server';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { asServerTransport } from '../../../tests/support/server-transport.ts';
+import { TestClock } from '../../../tests/support/test-clock.ts';
+import { turn } from '../../../tests/support/turn.ts';
 import type { OutgoingCall } from '../../core/ports/connection.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
 import { Peer } from '../peer/peer.ts';
 import { introduce } from '../peer/introduction.ts';
 import type { CallChannel } from './channel.ts';
@@ -13,11 +15,11 @@ import { runCall } from './run.ts';
 const HOUR = 3_600_000;
 
 /** A channel to a server that has no tasks and never asks. */
-function lineTo(peer: Peer): CallChannel {
+function lineTo(peer: Peer, clock: Clock): CallChannel {
   return {
     request: async (method, params, options) => peer.request(method, params, options),
     attempt: async () => ({
-      clock: systemClock,
+      clock,
       offer: undefined,
       isCurrent: true,
       request: async (method, params, options) => peer.request(method, params, options),
@@ -28,7 +30,7 @@ function lineTo(peer: Peer): CallChannel {
     listenForTask: () => {},
     reconnect: { firstMs: 1, factor: 1, maxMs: 1, attempts: 0 },
     pollTimeoutMs: 1000,
-    clock: systemClock,
+    clock,
     closed: false,
     sessionId: undefined,
     respond: async () => {},
@@ -46,12 +48,8 @@ function callOf(ms: number, signal: AbortSignal): OutgoingCall {
   };
 }
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 /** A server whose only tool answers after the time it is told. */
-async function connected(): Promise<{
+async function connected(clock: Clock): Promise<{
   peer: Peer;
   started: Promise<void>;
   aborted: Promise<void>;
@@ -67,9 +65,9 @@ async function connected(): Promise<{
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
       start();
       await new Promise<void>((resolve, reject) => {
-        const timer = setTimeout(resolve, Number(params.arguments?.['ms']));
+        const stopTimer = clock.after(Number(params.arguments?.['ms']), resolve);
         mcpReq.signal.addEventListener('abort', () => {
-          clearTimeout(timer);
+          stopTimer();
           heard();
           reject(new Error('aborted'));
         });
@@ -77,7 +75,7 @@ async function connected(): Promise<{
       return { content: [{ type: 'text', text: 'at last' }] };
     });
   });
-  const peer = new Peer(systemClock);
+  const peer = new Peer(clock);
   await Promise.all([server.connect(far), peer.connect(asServerTransport(near))]);
   await introduce(peer, {
     client: { name: 'test', version: '1.0.0' },
@@ -99,29 +97,31 @@ async function connected(): Promise<{
 }
 
 test('B-5: a call may take hours if its caller sets no limit', async () => {
-  const { peer, close } = await connected();
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  const clock = new TestClock();
+  const { peer, started, close } = await connected(clock);
   let ended = false;
   const live = new RunningCalls().begin(callOf(3 * HOUR, new AbortController().signal));
-  const outcome = runCall(lineTo(peer), live).finally(() => {
+  const outcome = runCall(lineTo(peer, clock), live).finally(() => {
     ended = true;
   });
-  await vi.advanceTimersByTimeAsync(3 * HOUR - 1);
+  await started;
+  clock.advance(3 * HOUR - 1);
+  await turn();
   expect(ended).toBe(false);
-  await vi.advanceTimersByTimeAsync(1);
+  clock.advance(1);
   expect(await outcome).toEqual({
     kind: 'result',
     result: { content: [{ type: 'text', text: 'at last' }] },
   });
   // Nor is a timer of the request left behind.
-  expect(vi.getTimerCount()).toBe(0);
+  expect(clock.armed).toBe(0);
   await close();
 });
 
 test('H-6: aborting a call cancels it on the server', async () => {
-  const { peer, started, aborted, close } = await connected();
+  const { peer, started, aborted, close } = await connected(systemClock);
   const caller = new AbortController();
-  const outcome = runCall(lineTo(peer), new RunningCalls().begin(callOf(HOUR, caller.signal)));
+  const outcome = runCall(lineTo(peer, systemClock), new RunningCalls().begin(callOf(HOUR, caller.signal)));
   await started;
   caller.abort(new Error('enough'));
   expect(await outcome).toMatchObject({ kind: 'error' });

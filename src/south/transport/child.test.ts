@@ -128,17 +128,23 @@ test('S-4: closing sends no signals to a child that has exited, although its las
   await expect.poll(() => isRunning(pid), { interval: 5 }).toBe(false);
   expect(child.isBehind).toBe(true);
   const kill = vi.spyOn(process, 'kill');
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { setTimeout: set } = globalThis;
+  let graces = 0;
+  const setTimer = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms: number) => {
+    if (ms === 1000) graces += 1;
+    return set(run, ms === 1000 ? 0 : ms);
+  }) as typeof setTimeout);
   try {
     const closing = child.close();
-    for (const _signal of ['SIGTERM', 'SIGKILL']) await vi.advanceTimersByTimeAsync(1000);
+    // Before SIGTERM, and before SIGKILL.
+    await expect.poll(() => graces, { interval: 1 }).toBe(2);
     expect(seen).toEqual([0]);
     await earlier;
     await closing;
     expect(seen).toEqual([0, 1]);
     expect(kill).not.toHaveBeenCalled();
   } finally {
-    vi.useRealTimers();
+    setTimer.mockRestore();
     kill.mockRestore();
   }
 });
