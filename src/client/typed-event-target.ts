@@ -1,3 +1,5 @@
+import { whenAborted } from '../lib/abort.ts';
+
 type Options = Parameters<EventTarget['addEventListener']>[2];
 
 /** An `EventTarget` that knows its events: each is a `CustomEvent` whose `detail` has the type given for its name. */
@@ -15,9 +17,23 @@ export interface TypedEventTarget<Events> {
   dispatchEvent(event: Event): boolean;
 }
 
+/** Node 20 may forget to remove listeners when their signal is aborted, if there are several with a signal on one target. */
+class SignalledTarget extends EventTarget {
+  override addEventListener(...[type, listener, options]: Parameters<EventTarget['addEventListener']>): void {
+    if (typeof options !== 'object' || options.signal === undefined) {
+      super.addEventListener(type, listener, options);
+      return;
+    }
+    const { signal, ...others } = options;
+    if (signal.aborted) return;
+    super.addEventListener(type, listener, others);
+    whenAborted(signal, () => this.removeEventListener(type, listener, options));
+  }
+}
+
 /** The standard class, seen that way. */
 export function typedEventTarget<Events>(): new () => TypedEventTarget<Events> {
-  return EventTarget as unknown as new () => TypedEventTarget<Events>;
+  return SignalledTarget as unknown as new () => TypedEventTarget<Events>;
 }
 
 /** Dispatches one of those events. */
