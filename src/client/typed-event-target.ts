@@ -31,7 +31,7 @@ class SignalledTarget extends EventTarget {
   }
 }
 
-/** The standard class, seen that way. */
+/** A standard target, seen that way. */
 export function typedEventTarget<Events>(): new () => TypedEventTarget<Events> {
   return SignalledTarget as unknown as new () => TypedEventTarget<Events>;
 }

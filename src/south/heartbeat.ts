@@ -98,8 +98,8 @@ export class Heartbeat {
     if (pulse.kind === 'alive') return;
     // The answer may be behind large messages, which take time to arrive and to be parsed.
     const { isBehind, received: receivedNow = 0 } = transport;
-    const isLate = wasBehind || isBehind || receivedNow - received > MUCH_BYTES;
-    if (pulse.kind === 'silent' && (isLate || mayBeSilent())) return;
+    const mayBeLate = wasBehind || isBehind || receivedNow - received > MUCH_BYTES;
+    if (pulse.kind === 'silent' && (mayBeLate || mayBeSilent())) return;
     const { failure, message } = pulse.why;
     this.#settings.onGone(new ServerFailure(failure, `no answer to a ping (${why}): ${message}`));
   }

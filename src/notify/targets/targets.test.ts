@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { describe, expect, it, vi } from 'vitest';
+import { isAlive } from '../../../tests/support/alive.ts';
 import { defer } from '../../../tests/support/owned.ts';
 import { Receiver } from '../../../tests/support/receiver.ts';
 import { TestClock } from '../../../tests/support/test-clock.ts';
@@ -416,12 +417,3 @@ describe('a local command', () => {
     }
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -125,7 +125,8 @@ test('S-4: closing sends no signals to a child that has exited, although its las
   await child.send({ jsonrpc: '2.0', method: 'go' });
   const { pid } = child;
   if (pid === null) throw new Error('the child has no process');
-  await expect.poll(() => isRunning(pid), { interval: 5 }).toBe(false);
+  // Until its exit has been handled, which is when its id becomes free.
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { interval: 5, timeout: 20_000 });
   expect(child.isBehind).toBe(true);
   const kill = vi.spyOn(process, 'kill');
   const { setTimeout: set } = globalThis;
@@ -148,12 +149,3 @@ test('S-4: closing sends no signals to a child that has exited, although its las
     kill.mockRestore();
   }
 });
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -26,8 +26,8 @@ export interface LargeMessage {
 /**
  * The memory for the large messages of all servers. When it is full, streams wait for messages to be completed and handled. To make sure
  * that some complete, the oldest message of each server continues, unless these and complete ones alone fill the memory, and all
- * together twice as much; then only the oldest of all does, once nothing is being parsed. A message that hardly grows while others wait is dropped: one that never ends must not keep others
- * from arriving.
+ * together twice as much; then only the oldest of all does, once nothing is being parsed. A message that hardly grows while others
+ * wait is dropped: one that never ends must not keep others from arriving.
  */
 export class MessageMemory {
   readonly #bytes: number;

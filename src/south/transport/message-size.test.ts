@@ -82,7 +82,7 @@ test('X-3, B-1: however many messages of one server wait, those of others can ar
   for (let index = 0; index < 60; index += 1) greedy?.begin(300_000);
   modest?.begin(700_000);
   modest?.begin(700_000);
-  // Of these, one takes up room until it has been handled; beside it there is none for the second one.
+  // The first one continues, because it is the oldest of its server; there is no room for the second one.
   expect(modest?.paused()).toEqual([1]);
   const onHandled = greedy?.limit.handling(7_500_000);
   modest?.counters[0]?.add(100_000);
